@@ -1,5 +1,13 @@
-//! Acquirers: external systems that authorize and move card payments. The only one today is the
-//! sandbox of test merchants.
+//! Acquirers: external systems that authorize and move card payments. The set is closed: the
+//! sandbox of test merchants, and the connectors for live merchants.
+//!
+//! 1. **No answer is not a refusal.** A call that ends without an answer ([`NoAnswer`]) may have
+//!    taken effect. The caller asks later ([`Acquirers::ask`]) or repeats the call with the same
+//!    key.
+//! 2. **An operation has one key.** The acquirer executes it once, however often it is sent.
+//! 3. **A payment keeps its acquirer.** `PAYMENTS_ACQUIRER` chooses for new payments only. Captures,
+//!    refunds and voids go to the acquirer that authorized the payment, and a stored card pays
+//!    through the acquirer that knows it.
 
 use std::time::Duration;
 
@@ -7,25 +15,44 @@ use jiff::Timestamp;
 use tokio::time::timeout;
 
 use crate::domain::{
-    AcquirerKey, AcquirerOutcome, Amount, CardDetails, Challenge, ChallengeAnswer, Currency, Id,
-    Notification, OutboxEntry, ProcessingError,
+    AcquirerName, AcquirerOutcome, Amount, Authorization, Card, CardDetails, CardToken, Challenge,
+    ChallengeAnswer, Currency, Descriptor, Id, Notification, OutboxEntry, ProcessingError,
 };
 
+mod client;
+mod http;
 mod sandbox;
+mod signature;
+mod stripe;
 
-use sandbox::Sandbox;
+pub(crate) use http::{Http, HttpConfig, HttpError, HttpSetupError};
+pub(crate) use sandbox::Sandbox;
+pub(crate) use signature::{SignatureError, SignatureKey};
+pub(crate) use stripe::{Stripe, StripeConfig, StripeError, StripeSetupError, stripe_units};
 
 /// A request to authorize a payment.
 #[derive(Debug)]
-#[expect(dead_code, reason = "the sandbox reads only the card; a real acquirer needs the rest")]
 pub(crate) struct AuthorizationRequest {
-    /// A repeat with the same key gets the same answer.
-    pub(crate) key: AcquirerKey,
+    pub(crate) authorization: Authorization,
+    pub(crate) merchant: Id,
     pub(crate) currency: Currency,
-    pub(crate) amount: Amount,
+    /// `None`: only check the card.
+    pub(crate) amount: Option<Amount>,
+    pub(crate) descriptor: Descriptor,
     pub(crate) source: CardSource,
-    /// Whether the customer is present and can answer 3-D Secure.
-    pub(crate) can_challenge: bool,
+    /// The page where the customer comes back after 3-D Secure. `None`: no customer is present who
+    /// could answer.
+    pub(crate) return_url: Option<String>,
+}
+
+/// The result of preparing a payment at an acquirer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Preparation {
+    NotNeeded,
+    /// The acquirer has given the authorization this ID. Nothing is authorized yet.
+    Authorization(String),
+    /// The acquirer does not accept the payment, whatever the card.
+    Declined(ProcessingError),
 }
 
 /// An acquirer's answer to an [`AuthorizationRequest`].
@@ -35,9 +62,19 @@ pub(crate) enum AuthorizationResponse {
     Outcome(AcquirerOutcome),
     /// The customer must answer 3-D Secure first.
     Challenge {
-        /// The acquirer's name for the challenge.
+        /// See [`Challenge::reference`].
         reference: String,
     },
+}
+
+/// The state of an authorization, when the acquirer is asked for it later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AuthorizationState {
+    Outcome(AcquirerOutcome),
+    /// The customer has not answered 3-D Secure.
+    Challenged,
+    /// The acquirer has not authorized the payment, and will not: the question closes the key.
+    NotDone,
 }
 
 /// The card that pays.
@@ -45,82 +82,178 @@ pub(crate) enum AuthorizationResponse {
 pub(crate) enum CardSource {
     /// A card that a customer typed in.
     Card(CardDetails),
+    /// A card that a customer typed into a field of the acquirer's script.
+    Token(CardToken),
     /// A stored card, by the acquirer's reference.
     Reference(String),
 }
 
-/// The acquirer did not answer within the timeout. Whether it has done anything is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the acquirer did not answer in time")]
-pub(crate) struct NoAnswer;
+/// An acquirer's answer to an outbox entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Execution {
+    /// The entry is carried out. The sandbox has no other way to deliver the notifications that it
+    /// causes.
+    Done(Vec<Notification>),
+    /// The entry is not carried out, and will not be.
+    Refused {
+        /// The acquirer's words.
+        reason: String,
+    },
+}
+
+/// The acquirer gave no valid answer. Whether it has done anything is unknown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoAnswer {
+    #[error("the acquirer did not answer in time")]
+    Timeout,
+    #[error("the acquirer of this payment is not configured: set its settings again")]
+    NotConfigured,
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error(transparent)]
+    Stripe(#[from] StripeError),
+}
 
 /// All acquirers. Each call ends within the timeout.
 pub(crate) struct Acquirers {
-    sandbox: Sandbox,
-    timeout: Duration,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) http: Option<Http>,
+    pub(crate) stripe: Option<Stripe>,
+    /// The acquirer of new payments of live merchants. `None`: they are declined.
+    pub(crate) live: Option<AcquirerName>,
+    pub(crate) timeout: Duration,
+}
+
+/// Calls a method of the acquirer with this name. `None` if it is not configured.
+macro_rules! call {
+    ($acquirers:expr, $name:expr, $acquirer:ident => $call:expr) => {
+        match $name {
+            AcquirerName::Sandbox => {
+                let $acquirer = &$acquirers.sandbox;
+                $acquirers.within($call).await
+            }
+            AcquirerName::Http => {
+                let $acquirer = $acquirers.http.as_ref().ok_or(NoAnswer::NotConfigured)?;
+                $acquirers.within($call).await
+            }
+            AcquirerName::Stripe => {
+                let $acquirer = $acquirers.stripe.as_ref().ok_or(NoAnswer::NotConfigured)?;
+                $acquirers.within($call).await
+            }
+        }
+    };
 }
 
 impl Acquirers {
-    /// Test merchants have the sandbox, which answers after `delay` and allows `dispute_due` for
-    /// the answer to a dispute. Live merchants have no acquirer: their payments are declined.
-    pub(crate) fn new(timeout: Duration, delay: Duration, dispute_due: Duration) -> Self {
-        Self { sandbox: Sandbox::new(delay, dispute_due), timeout }
+    /// The acquirer of new payments. `None`: they are declined.
+    pub(crate) fn of_merchant(&self, test: bool) -> Option<AcquirerName> {
+        if test { Some(AcquirerName::Sandbox) } else { self.live }
     }
 
-    pub(crate) fn timeout(&self) -> Duration {
-        self.timeout
+    /// The acquirers that are configured.
+    pub(crate) fn names(&self) -> impl Iterator<Item = AcquirerName> {
+        AcquirerName::ALL.into_iter().filter(|name| self.is_configured(*name))
     }
 
-    /// Authorizes an amount on a card.
+    /// The acquirers that are not configured.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = AcquirerName> {
+        AcquirerName::ALL.into_iter().filter(|name| !self.is_configured(*name))
+    }
+
+    fn is_configured(&self, name: AcquirerName) -> bool {
+        match name {
+            AcquirerName::Sandbox => true,
+            AcquirerName::Http => self.http.is_some(),
+            AcquirerName::Stripe => self.stripe.is_some(),
+        }
+    }
+
+    /// Prepares a payment, before the acquirer is asked to authorize it. Without an answer, nothing
+    /// is authorized.
+    pub(crate) async fn prepare(
+        &self,
+        request: &AuthorizationRequest,
+    ) -> Result<Preparation, NoAnswer> {
+        match (request.authorization.acquirer, &self.stripe) {
+            (Some(AcquirerName::Stripe), Some(stripe)) => {
+                self.within(stripe.prepare(request)).await
+            }
+            (Some(AcquirerName::Stripe), None) => Err(NoAnswer::NotConfigured),
+            (Some(AcquirerName::Sandbox | AcquirerName::Http) | None, _) => {
+                Ok(Preparation::NotNeeded)
+            }
+        }
+    }
+
+    /// Reads the data of a card behind a token. `None` if the acquirer does not know the token.
+    pub(crate) async fn card(&self, token: &CardToken) -> Result<Option<Card>, NoAnswer> {
+        let stripe = self.stripe.as_ref().ok_or(NoAnswer::NotConfigured)?;
+        self.within(stripe.card(token)).await
+    }
+
+    /// Authorizes an amount on a card, or checks the card.
     pub(crate) async fn authorize(
         &self,
-        test: bool,
-        authorization: &AuthorizationRequest,
+        request: &AuthorizationRequest,
         now: Timestamp,
     ) -> Result<AuthorizationResponse, NoAnswer> {
-        if !test {
-            let declined = AcquirerOutcome::Declined(ProcessingError::MAY_NOT_CREATE);
-            return Ok(AuthorizationResponse::Outcome(declined));
-        }
-        self.within(self.sandbox.authorize(authorization, now)).await
+        let Some(name) = request.authorization.acquirer else {
+            let error = match request.amount {
+                Some(_) => ProcessingError::MAY_NOT_CREATE,
+                None => ProcessingError::MAY_NOT_SAVE,
+            };
+            return Ok(AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error)));
+        };
+        call!(self, name, acquirer => acquirer.authorize(request, now))
     }
 
-    /// Continues a payment with the customer's answer to a challenge. Repeats for one pending
-    /// payment get the same outcome. Only the sandbox makes challenges, so the payment is that of a
-    /// test merchant.
+    /// Continues a payment after its challenge. Repeats for one payment get the same outcome.
     pub(crate) async fn complete(
         &self,
-        operation: Id,
         challenge: &Challenge,
         answer: ChallengeAnswer,
-    ) -> Result<AcquirerOutcome, NoAnswer> {
-        self.within(self.sandbox.complete(operation, challenge, answer)).await
-    }
-
-    /// Checks a card that is to be saved. Authorizes no amount.
-    pub(crate) async fn verify(
-        &self,
-        test: bool,
-        card: &CardDetails,
         now: Timestamp,
-    ) -> Result<AcquirerOutcome, NoAnswer> {
-        if !test {
-            return Ok(AcquirerOutcome::Declined(ProcessingError::MAY_NOT_SAVE));
-        }
-        self.within(self.sandbox.verify(card, now)).await
+    ) -> Result<AuthorizationResponse, NoAnswer> {
+        let name = challenge.authorization.acquirer.ok_or(NoAnswer::NotConfigured)?;
+        call!(self, name, acquirer => acquirer.complete(challenge, answer, now))
     }
 
-    /// Sends an outbox entry. The acquirer carries it out once, however often it is sent. Returns
-    /// the notifications that it causes, because the sandbox has no other way to deliver them.
+    /// Asks what became of an authorization whose request has ended without an answer.
+    pub(crate) async fn ask(
+        &self,
+        authorization: &Authorization,
+        now: Timestamp,
+    ) -> Result<AuthorizationState, NoAnswer> {
+        // Without an acquirer, nobody was asked to authorize.
+        let Some(name) = authorization.acquirer else { return Ok(AuthorizationState::NotDone) };
+        call!(self, name, acquirer => acquirer.ask(authorization, now))
+    }
+
+    /// Sends an outbox entry.
     pub(crate) async fn carry_out(
         &self,
-        instruction: &OutboxEntry,
+        entry: &OutboxEntry,
         now: Timestamp,
-    ) -> Result<Vec<Notification>, NoAnswer> {
-        self.within(self.sandbox.carry_out(instruction, now)).await
+    ) -> Result<Execution, NoAnswer> {
+        let name = entry.authorization.acquirer.ok_or(NoAnswer::NotConfigured)?;
+        call!(self, name, acquirer => acquirer.carry_out(entry, now))
     }
 
-    async fn within<T>(&self, call: impl Future<Output = T>) -> Result<T, NoAnswer> {
-        timeout(self.timeout, call).await.map_err(|_| NoAnswer)
+    /// Asks what became of an outbox entry that was sent without an answer. `None`: the acquirer has
+    /// not carried it out, and will not.
+    pub(crate) async fn ask_entry(
+        &self,
+        entry: &OutboxEntry,
+        now: Timestamp,
+    ) -> Result<Option<Execution>, NoAnswer> {
+        let name = entry.authorization.acquirer.ok_or(NoAnswer::NotConfigured)?;
+        call!(self, name, acquirer => acquirer.ask_entry(entry, now))
+    }
+
+    async fn within<T>(
+        &self,
+        call: impl Future<Output = Result<T, NoAnswer>>,
+    ) -> Result<T, NoAnswer> {
+        timeout(self.timeout, call).await.map_err(|_| NoAnswer::Timeout)?
     }
 }

@@ -14,6 +14,7 @@ mod movements;
 mod notifications;
 mod once;
 mod payments;
+mod sandbox_clock;
 mod view;
 mod webhooks;
 
@@ -30,6 +31,7 @@ pub(crate) use payments::{Defaults, Payments};
 pub(crate) use view::{Paid, View, WriteResult};
 
 pub(crate) use crate::{
+    acquirer::{SignatureError, SignatureKey, stripe_units},
     store::{EventFilter, SHORT_TRAIL, Snapshot, StoreError, now},
     webhook::Message,
 };

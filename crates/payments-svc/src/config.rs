@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{
-    Args, Parser, Subcommand,
+    Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use common::{
@@ -19,7 +19,9 @@ use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use url::{Host, Url};
 
-use crate::domain::{Bic, Debtor, Iban, Id, Money, PayoutFormat, Ppm, Pricing, SepaName};
+use crate::domain::{
+    AcquirerName, Bic, Debtor, Iban, Id, Money, PayoutFormat, Ppm, Pricing, SepaName,
+};
 
 pub(crate) const DEFAULT_PORT: &str = "5002";
 
@@ -29,8 +31,12 @@ fn secrets() -> String {
         "PAYMENTS_DATABASE_URL  postgres:// URL of the store; if unset or empty, SQLite",
         "PAYMENTS_APPS_TOKEN  Bearer token that POST /apps requires; if unset or empty, anyone can \
          create apps",
-        "PAYMENTS_ACQUIRER_SECRET  HMAC key of the acquirer's notifications; if unset or empty, POST \
+        "PAYMENTS_ACQUIRER_SECRET  secret shared with the acquirer, which signs requests, answers and \
+         notifications; if unset or empty, POST \
          /acquirer/events does not exist",
+        "PAYMENTS_STRIPE_KEY  Secret key of Stripe's API; required with PAYMENTS_ACQUIRER=stripe",
+        "PAYMENTS_STRIPE_WEBHOOK_SECRET  HMAC key of Stripe's events; if unset or empty, POST \
+         /stripe/events does not exist",
         "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; if unset or empty, \
          invitations are stored but not sent",
     ];
@@ -75,6 +81,9 @@ pub(crate) enum Command {
     /// Pay out the positive balances of merchants with an IBAN: book the payouts, and write a file
     /// of the transfers; a repeat for the same day writes the same file
     Payout(PayoutOptions),
+    /// Compare an acquirer's settlement file with the books, and print every difference as CSV; exits
+    /// 0 if there are none, and 1 if there are some
+    Reconcile(ReconcileOptions),
     /// Create an app and two test merchants, once, and write their keys to demo.env in the data
     /// directory; with SQLite, the service must not be running
     Seed,
@@ -99,6 +108,48 @@ pub(crate) struct PayoutOptions {
     /// File to write; an existing one is overwritten
     #[arg(long)]
     pub(crate) to: PathBuf,
+}
+
+/// The options of the subcommand `reconcile`.
+#[derive(Debug, Args)]
+pub(crate) struct ReconcileOptions {
+    /// Settlement file
+    #[arg(long)]
+    pub(crate) from: PathBuf,
+
+    /// Format of the file: csv of the acquirer protocol, or stripe for Stripe's report of itemized
+    /// balance changes from activity
+    #[arg(long, value_enum, default_value = "csv")]
+    pub(crate) format: SettlementFormat,
+
+    /// First day in UTC whose operations must be in the file; default: the first day of the books
+    #[arg(long, value_name = "DAY")]
+    pub(crate) since: Option<Date>,
+
+    /// Last day in UTC whose operations must be in the file; default: today
+    #[arg(long, value_name = "DAY")]
+    pub(crate) until: Option<Date>,
+
+    /// The only day in UTC whose operations must be in the file
+    #[arg(long, conflicts_with_all = ["since", "until"])]
+    pub(crate) day: Option<Date>,
+
+    /// Proportional part of the acquirer's fee for each capture, as a fraction; without this and the
+    /// flat part, fees are not compared
+    #[arg(long, value_name = "FRACTION")]
+    pub(crate) acquirer_fee_rate: Option<Ppm>,
+
+    /// Flat part of the acquirer's fee for each capture in this currency, in minor units, such as
+    /// EUR:25; once for each currency
+    #[arg(long, value_name = "MONEY")]
+    pub(crate) acquirer_fee_flat: Vec<Money>,
+}
+
+/// The formats of settlement files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SettlementFormat {
+    Csv,
+    Stripe,
 }
 
 /// The settings that have flags. The subcommands read them, too.
@@ -194,13 +245,51 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_WEBHOOK_CA_FILE")]
     pub(crate) webhook_ca_file: Option<PathBuf>,
 
+    /// Acquirer of new payments of live merchants; without one, they are declined
+    #[arg(long, env = "PAYMENTS_ACQUIRER", value_parser = live_acquirer())]
+    pub(crate) acquirer: Option<AcquirerName>,
+
+    /// URL of an acquirer that speaks the acquirer protocol, over https; required with
+    /// PAYMENTS_ACQUIRER=http
+    #[arg(long, env = "PAYMENTS_ACQUIRER_URL", value_parser = https_url)]
+    pub(crate) acquirer_url: Option<Url>,
+
+    /// PEM file with additional CA certificates for the acquirer
+    #[arg(long, env = "PAYMENTS_ACQUIRER_CA_FILE")]
+    pub(crate) acquirer_ca_file: Option<PathBuf>,
+
+    /// URL of Stripe's API, over https; http only for loopback addresses
+    #[arg(long, env = "PAYMENTS_STRIPE_URL", default_value = "https://api.stripe.com/",
+          value_parser = stripe_url)]
+    pub(crate) stripe_url: Url,
+
+    /// Publishable key of Stripe: the payment page of live merchants loads Stripe's script, and card
+    /// numbers do not reach this service
+    #[arg(long, env = "PAYMENTS_STRIPE_PUBLISHABLE_KEY", value_parser = publishable_key)]
+    pub(crate) stripe_publishable_key: Option<String>,
+
+    /// URL of Stripe's script, over https; http only for loopback addresses
+    #[arg(long, env = "PAYMENTS_STRIPE_SCRIPT_URL", default_value = "https://js.stripe.com/v3/",
+          value_parser = stripe_url)]
+    pub(crate) stripe_script_url: Url,
+
     /// Timeout of a request to an acquirer
     #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub(crate) acquirer_timeout: Duration,
 
+    /// Captures, refunds, voids and reversals that are sent to an acquirer at the same time: 1 to 512
+    #[arg(long, env = "PAYMENTS_OUTBOX_CONCURRENCY", default_value = "32",
+          value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub(crate) outbox_concurrency: u16,
+
     /// Delay of each sandbox response to a payment, a 3-D Secure answer or a card check
     #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
     pub(crate) sandbox_delay: Duration,
+
+    /// Let apps advance the clock of their test merchants: POST /sandbox/clock
+    #[arg(long, env = "PAYMENTS_SANDBOX_CLOCK", default_value = "true", num_args = 0..=1,
+          default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) sandbox_clock: bool,
 
     #[command(flatten)]
     pub(crate) payouts: PayoutConfig,
@@ -293,6 +382,12 @@ impl Config {
     }
 }
 
+fn live_acquirer() -> impl TypedValueParser<Value = AcquirerName> {
+    let live = [AcquirerName::Http, AcquirerName::Stripe];
+    PossibleValuesParser::new(live.map(AcquirerName::name))
+        .try_map(|name| AcquirerName::from_name(&name).ok_or("must be an acquirer"))
+}
+
 fn payout_format() -> impl TypedValueParser<Value = PayoutFormat> {
     PossibleValuesParser::new(PayoutFormat::ALL.map(PayoutFormat::name))
         .try_map(|name| PayoutFormat::from_name(&name).ok_or("must be a format"))
@@ -312,6 +407,30 @@ fn client_id(text: &str) -> Result<ClientId, String> {
 fn base_url(text: &str) -> Result<Url, String> {
     let url = web_url(text).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
     url.ok_or_else(|| "must be an http or https address without a query or fragment".to_owned())
+}
+
+fn https_url(text: &str) -> Result<Url, String> {
+    let url = base_url(text).ok().filter(|url| url.scheme() == "https");
+    url.ok_or_else(|| "must be an https address without a query or fragment".to_owned())
+}
+
+fn publishable_key(text: &str) -> Result<String, &'static str> {
+    let is_key = text.starts_with("pk_") && text.bytes().all(|byte| byte.is_ascii_graphic());
+    is_key.then(|| text.to_owned()).ok_or("must be a publishable key, which starts with pk_")
+}
+
+fn stripe_url(text: &str) -> Result<Url, String> {
+    let is_loopback = |url: &Url| match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(_)) | None => false,
+    };
+    let url = base_url(text).ok().filter(|url| url.scheme() == "https" || is_loopback(url));
+    url.ok_or_else(|| {
+        "must be an https address without a query or fragment, or an http address with a loopback \
+         address such as 127.0.0.1"
+            .to_owned()
+    })
 }
 
 fn web_url(text: &str) -> Result<Url, String> {

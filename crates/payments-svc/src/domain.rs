@@ -18,6 +18,8 @@
 //! 5. `PayOut` pays the balance of a merchant (`payout`).
 //! 6. Each of these writes an `event`, which merchants are told.
 //!
+//! `settlement` compares the file of an acquirer with the movements.
+//!
 //! `webhook` has the endpoints to which apps want `event`s sent, `undelivered` chooses the events to
 //! send next, and `delivery` is the record of it.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
@@ -40,12 +42,16 @@ mod merchant;
 mod money;
 mod movement;
 mod notification;
+mod outbox;
 mod page_query;
 mod payment;
 mod payout;
 mod processing;
 mod rates;
+mod refusal;
+mod sandbox_clock;
 mod sepa;
+mod settlement;
 mod transaction;
 mod undelivered;
 mod webhook;
@@ -54,7 +60,9 @@ pub(crate) mod write;
 pub(crate) use acquirer_key::AcquirerKey;
 pub(crate) use api_key::{ApiKey, ApiKeyDetails, ApiKeyDigest, ApiKeyUse, MAX_API_KEYS, hour_of};
 pub(crate) use app::{App, User};
-pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, SecurityCode};
+pub(crate) use card::{
+    Card, CardDetails, CardNumber, CardToken, Expiry, SavedCard, Scheme, SecurityCode,
+};
 pub(crate) use custom_data::CustomData;
 pub(crate) use delivery::{
     Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Failures, MAX_RECORDED_ATTEMPTS,
@@ -74,7 +82,8 @@ pub(crate) use merchant::{
     Pricing, Terms, Website, merchant_title,
 };
 pub(crate) use money::{
-    Amount, Currency, Factor, InvalidCurrency, Money, Overflow, Ppm, multiply_rounded,
+    Amount, Currency, Factor, InvalidCurrency, InvalidMajorUnits, Money, Overflow, Ppm,
+    multiply_rounded,
 };
 pub(crate) use movement::{
     Capture, MAX_STEPS, MovementError, MovementRequest, TransactionChange, TransactionState,
@@ -82,15 +91,22 @@ pub(crate) use movement::{
 pub(crate) use notification::{
     AcquirerEvent, AcquirerId, FraudAlert, FraudReason, Notification, acquirer_time,
 };
+pub(crate) use outbox::{GIVE_UP_AFTER, OutboxQueue, Postponed, QueuedEntry, SendingReport, Sent};
 pub(crate) use page_query::{MAX_PAGE_SIZE, PageQuery};
 pub(crate) use payment::{
-    AcquirerOutcome, CardOnFile, Challenge, ChallengeAnswer, OutboxEntry, OutboxKind, Payment,
-    PaymentResult,
+    AcquirerName, AcquirerOutcome, Authorization, CardOnFile, Challenge, ChallengeAnswer,
+    Conclusion, OutboxEntry, OutboxKind, Payment, PaymentResult, UnansweredPayment,
 };
 pub(crate) use payout::{Payout, PayoutFormat, PayoutRequest, PayoutRun, Transfer};
 pub(crate) use processing::{DeclineGroup, ProcessingError};
 pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
+pub(crate) use refusal::{DisputedParts, RefusedStep};
+pub(crate) use sandbox_clock::{Advance, AdvanceBy, InvalidAdvance, SandboxClock};
 pub(crate) use sepa::{Bic, Debtor, EDITION as SEPA_EDITION, SepaName, sum as sepa_sum};
+pub(crate) use settlement::{
+    BookedOperation, Difference, DifferenceKind, OperationState, Reconciliation, SettledOperation,
+    Tariff, Totals,
+};
 pub(crate) use transaction::{
     Amounts, Fee, Movement, Receipt, Step, ThreeDSecure, Transaction, TransactionTerms,
     TransactionVersion,

@@ -5,13 +5,10 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::State,
-    http::header,
-    response::IntoResponse,
     routing::{delete, get, post},
 };
 use bytes::Bytes;
-use common::{operations::Operations, telemetry::Traffic};
+use common::{operations::Operations, pages::reference, telemetry::Traffic};
 
 use crate::web::{with_fallbacks, with_telemetry};
 
@@ -29,14 +26,14 @@ mod list;
 mod merchants;
 mod notifications;
 mod output;
-mod signature;
+mod sandbox_clock;
+mod stripe;
 mod transactions;
 mod users;
 mod webhooks;
 
 pub(crate) use api::Api;
 pub(crate) use events::event_json;
-pub(crate) use signature::SignatureKey;
 
 /// `assets/openapi.yaml` as JSON, converted by the build script.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
@@ -86,9 +83,18 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         .route("/webhooks/{webhook_id}/test", post(webhooks::test))
         .route("/webhooks/{webhook_id}/replay", post(webhooks::replay))
         .route("/webhooks/{webhook_id}/deliveries", get(webhooks::deliveries))
-        .route("/openapi.json", get(openapi));
+        .merge(reference("payments-svc", api.description.clone()));
+    let routes = if api.sandbox_clock {
+        routes.route("/sandbox/clock", post(sandbox_clock::advance))
+    } else {
+        routes
+    };
     let routes = match api.signature {
         Some(_) => routes.route("/acquirer/events", post(notifications::receive)),
+        None => routes,
+    };
+    let routes = match api.stripe_signature {
+        Some(_) => routes.route("/stripe/events", post(stripe::receive)),
         None => routes,
     };
     let routes = routes.with_state(api).merge(operations.routes());
@@ -99,8 +105,4 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
 pub(crate) fn description(pos_url: &str) -> Bytes {
     let quoted = |url: &str| serde_json::Value::from(url.trim_end_matches('/')).to_string();
     OPENAPI.replace(&quoted(POS_URL), &quoted(pos_url)).into()
-}
-
-async fn openapi(State(api): State<Arc<Api>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], api.description.clone())
 }

@@ -30,10 +30,7 @@ use tokio::{
 use crate::{
     acquirer::Acquirers,
     app::Payments,
-    domain::{
-        Id, MovementRequest,
-        write::{Action, Rejection},
-    },
+    domain::write::Action,
     rates::{ExchangeRates, RatesError},
     store::{OldTransaction, Store, StoreError},
 };
@@ -73,6 +70,10 @@ pub(crate) struct Jobs {
     pub(crate) authorization_ttl: Duration,
     /// Age at which an event is deleted.
     pub(crate) event_retention: Duration,
+    /// Maximum number of outbox entries that are sent to an acquirer at the same time.
+    pub(crate) outbox_concurrency: usize,
+    /// Whether apps can advance their sandbox clocks.
+    pub(crate) sandbox_clock: bool,
     pub(crate) backlog_metrics: BacklogMetrics,
 }
 
@@ -86,13 +87,23 @@ impl Jobs {
         tasks.spawn(every(FAST_INTERVAL, name, async move || {
             this.store.backlog().await.map(|backlog| this.backlog_metrics.set(backlog))
         }));
-        let (this, name) = job("failing unanswered payments");
-        tasks
-            .spawn(every(FAST_INTERVAL, name, async move || this.payments.fail_unanswered().await));
+        for acquirer in jobs.acquirers.names() {
+            let (this, name) = job("settling unanswered payments");
+            let lease = Lease::new(jobs.store.clone(), format!("unanswered {}", acquirer.name()));
+            tasks.spawn(every(FAST_INTERVAL, name, async move || {
+                lease.hold(this.payments.settle_unanswered(acquirer)).await
+            }));
+        }
         let (this, name) = job("closing overdue disputes as lost");
         tasks.spawn(every(FAST_INTERVAL, name, async move || {
             this.payments.lose_overdue_disputes().await
         }));
+        if jobs.sandbox_clock {
+            let (this, name) = job("finishing advances of sandbox clocks");
+            tasks.spawn(every(FAST_INTERVAL, name, async move || {
+                this.payments.finish_advances(this.authorization_ttl).await
+            }));
+        }
         let (this, name) = job("recording uses of API keys");
         tasks.spawn(every(FAST_INTERVAL, name, async move || {
             this.payments.record_api_key_uses().await
@@ -115,15 +126,28 @@ impl Jobs {
         tasks.spawn(every(SLOW_INTERVAL, name, async move || {
             lease.hold(this.delete_old_events()).await
         }));
-        let outbox = Outbox::new(
-            jobs.store.clone(),
-            Arc::clone(&jobs.acquirers),
-            Arc::clone(&jobs.payments),
-        );
-        tasks.spawn(every(FAST_INTERVAL, "sending outbox entries", async move || {
-            outbox.round().await
-        }));
+        for acquirer in jobs.acquirers.names() {
+            let acquirers = Arc::clone(&jobs.acquirers);
+            let payments = Arc::clone(&jobs.payments);
+            let outbox = (acquirer, jobs.outbox_concurrency);
+            let outbox = Outbox::new(jobs.store.clone(), acquirers, payments, outbox);
+            tasks.spawn(every(FAST_INTERVAL, "sending outbox entries", async move || {
+                outbox.run().await
+            }));
+        }
+        let (this, name) = job("looking for payments without an acquirer");
+        tasks.spawn(every(SLOW_INTERVAL, name, async move || this.warn_of_missing().await));
         tasks
+    }
+
+    async fn warn_of_missing(&self) -> Result<(), StoreError> {
+        for acquirer in self.acquirers.missing() {
+            if self.store.waits_for(acquirer).await? {
+                let acquirer = acquirer.name();
+                tracing::warn!(acquirer, "payments wait for an acquirer that is not configured");
+            }
+        }
+        Ok(())
     }
 
     /// Voids the pending amounts of old transactions. Each transaction is checked once, because a
@@ -134,7 +158,7 @@ impl Jobs {
             let expiring = self.store.old_transactions(self.authorization_ttl).await?;
             let mut through = None;
             for OldTransaction { transaction, is_pending } in expiring {
-                if is_pending && !self.void(transaction).await? {
+                if is_pending && !self.payments.void_rest(transaction).await? {
                     break;
                 }
                 through = Some(transaction);
@@ -142,14 +166,6 @@ impl Jobs {
             let Some(through) = through else { return Ok(()) };
             let _recorded = self.store.write(Action::SaveExpiryCursor { through }).await?;
         }
-    }
-
-    /// Voids the pending amount of a transaction. Returns whether nothing is pending afterwards.
-    async fn void(&self, transaction: Id) -> Result<bool, StoreError> {
-        let request = MovementRequest::Void { amount: None };
-        let action = Action::Move { transaction, request, descriptor: None, steps: 0 };
-        // Refused if a capture was faster. Nothing is pending then.
-        Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Rejection::Movement(_))))
     }
 
     async fn delete_old_keys(&self) -> Result<(), StoreError> {

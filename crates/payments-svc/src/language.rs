@@ -105,7 +105,7 @@ messages! {
     currency "currency" ();
     currency_error "currency-error" ();
     currency_unknown "currency-unknown" ();
-    continue_to_card "continue-to-card" ();
+    proceed "proceed" ();
     card_details "card-details" ();
     form_error "form-error" ();
     card_number "card-number" ();
@@ -117,6 +117,7 @@ messages! {
     security_code "security-code" ();
     security_code_hint "security-code-hint" ();
     security_code_error "security-code-error" ();
+    needs_script "needs-script" ();
     card_saved "card-saved" ();
     pay "pay" (amount);
     processing "processing" ();

@@ -18,6 +18,7 @@ mod metrics;
 mod payout;
 mod pos;
 mod rates;
+mod reconcile;
 mod seed;
 mod service;
 mod store;
@@ -27,6 +28,7 @@ mod webhook;
 use crate::{
     config::{Cli, Command, DEFAULT_PORT},
     payout::payout,
+    reconcile::reconcile,
     seed::seed,
     service::{start, store_config},
     store::{backup, check, import},
@@ -54,6 +56,9 @@ fn main() -> ExitCode {
         }
         Some(Command::Payout(options)) => {
             return progress::run("payout", |progress| payout(&config, &options, progress));
+        }
+        Some(Command::Reconcile(options)) => {
+            return progress::run("reconcile", |progress| reconcile(&config, &options, progress));
         }
         Some(Command::Seed) => or_exit(seed(&config)),
     }

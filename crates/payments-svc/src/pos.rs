@@ -28,7 +28,7 @@ mod settings;
 mod view;
 mod visit;
 
-pub(crate) use settings::Settings;
+pub(crate) use settings::{Settings, Tokenizer};
 
 /// The state of the pos port.
 #[derive(Clone)]
@@ -43,6 +43,12 @@ impl FromRef<Pos> for Arc<Payments> {
     }
 }
 
+impl FromRef<Pos> for Arc<Settings> {
+    fn from_ref(pos: &Pos) -> Self {
+        Self::clone(&pos.settings)
+    }
+}
+
 pub(crate) fn router(payments: Arc<Payments>, settings: Settings, traffic: Arc<Traffic>) -> Router {
     language::load();
     // Pages of any origin may use these two routes. So both routes also answer preflight requests.
@@ -53,6 +59,7 @@ pub(crate) fn router(payments: Arc<Payments>, settings: Settings, traffic: Arc<T
         .layer(CorsLayer::permissive());
     let own = Router::new()
         .route("/", get(page::show).post(page::pay))
+        .route("/returned", get(page::returned))
         .route("/challenge", get(page::leave_challenge).post(page::respond))
         .route("/page.css", get(asset::style))
         .route("/page.js", get(asset::script));

@@ -14,18 +14,24 @@ use common::{
     telemetry::Traffic,
 };
 use prometheus::Registry;
+use secrecy::SecretString;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    acquirer::Acquirers,
-    app::{Declines, Defaults, Payments, UnknownNotifications},
+    acquirer::{
+        Acquirers, Http, HttpConfig, HttpSetupError, Sandbox, Stripe, StripeConfig,
+        StripeSetupError,
+    },
+    app::{Declines, Defaults, Payments, SignatureKey, UnknownNotifications},
     config::Config,
-    http::{self, Api, SignatureKey},
+    domain::AcquirerName,
+    http::{self, Api},
     jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Invitations, Jobs},
     limits::Limits,
     mail::{InvalidSmtpUrl, Mailer},
-    metrics, pos,
+    metrics,
+    pos::{self, Tokenizer},
     rates::{ExchangeRates, RatesError},
     store::{OpenError, Store, StoreConfig},
     webhook::{Sender, SenderConfig, SenderError},
@@ -42,6 +48,18 @@ pub(crate) enum StartError {
     Secret(#[from] SecretError),
     #[error(transparent)]
     Mail(#[from] InvalidSmtpUrl),
+    #[error(transparent)]
+    Acquirer(#[from] HttpSetupError),
+    #[error(transparent)]
+    Stripe(#[from] StripeSetupError),
+    #[error("PAYMENTS_STRIPE_KEY is not set: PAYMENTS_ACQUIRER=stripe requires it")]
+    StripeKey,
+    #[error(
+        "PAYMENTS_ACQUIRER_URL (--acquirer-url) is not set: PAYMENTS_ACQUIRER=http requires it"
+    )]
+    AcquirerUrl,
+    #[error("PAYMENTS_ACQUIRER_SECRET is not set: PAYMENTS_ACQUIRER_URL requires it")]
+    AcquirerSecret,
     #[error(transparent)]
     Webhooks(#[from] SenderError),
     #[error("PAYMENTS_MAIL_FROM (--mail-from) is not set: PAYMENTS_SMTP_URL requires a sender")]
@@ -79,6 +97,34 @@ fn mailer(config: &Config) -> Result<Option<Mailer>, StartError> {
     Ok(Some(Mailer::new(&url, from, hello)?))
 }
 
+/// The sandbox, and the acquirers whose settings are complete. An acquirer that new payments no
+/// longer use can stay configured, for the captures, refunds and voids of earlier payments.
+fn acquirers(config: &Config, http_secret: Option<&SecretString>) -> Result<Acquirers, StartError> {
+    let http = match (&config.acquirer_url, http_secret) {
+        (Some(url), Some(secret)) => {
+            let (url, secret) = (url.clone(), secret.clone());
+            Some(Http::new(HttpConfig { url, secret, ca_file: config.acquirer_ca_file.clone() })?)
+        }
+        (None, _) if config.acquirer == Some(AcquirerName::Http) => {
+            return Err(StartError::AcquirerUrl);
+        }
+        (Some(_), None) => return Err(StartError::AcquirerSecret),
+        (None, _) => None,
+    };
+    let stripe = match secret("PAYMENTS_STRIPE_KEY")? {
+        Some(key) => Some(Stripe::new(StripeConfig { url: config.stripe_url.clone(), key })?),
+        None if config.acquirer == Some(AcquirerName::Stripe) => return Err(StartError::StripeKey),
+        None => None,
+    };
+    Ok(Acquirers {
+        sandbox: Sandbox::new(config.sandbox_delay, config.dispute_due),
+        http,
+        stripe,
+        live: config.acquirer,
+        timeout: config.acquirer_timeout,
+    })
+}
+
 /// A service that accepts connections.
 pub(crate) struct Running {
     store: Store,
@@ -94,7 +140,9 @@ pub(crate) struct Running {
 /// Opens the store, starts the jobs, and accepts connections on both ports.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let mailer = mailer(&config)?;
-    let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
+    let acquirer_secret = secret("PAYMENTS_ACQUIRER_SECRET")?;
+    let acquirers = acquirers(&config, acquirer_secret.as_ref())?;
+    let token = BearerToken::configured("METRICS_TOKEN")?;
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
     let sender = Arc::new(Sender::new(SenderConfig {
         insecure: config.webhooks_insecure,
@@ -103,8 +151,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     })?);
     let store = Store::open(&store_config(&config)?).await?;
     let defaults = Defaults { pricing: config.pricing(), dispute_due: config.dispute_due };
-    let (timeout, delay) = (config.acquirer_timeout, config.sandbox_delay);
-    let acquirers = Arc::new(Acquirers::new(timeout, delay, config.dispute_due));
+    let acquirers = Arc::new(acquirers);
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
@@ -136,6 +183,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         rates,
         authorization_ttl: config.authorization_ttl,
         event_retention: config.event_retention,
+        outbox_concurrency: config.outbox_concurrency.into(),
+        sandbox_clock: config.sandbox_clock,
         backlog_metrics: BacklogMetrics::new(&registry)?,
     };
     let watched = store.clone();
@@ -148,14 +197,26 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
 
     let api = Arc::new(Api {
         payments: Arc::clone(&payments),
-        apps_token: secret("PAYMENTS_APPS_TOKEN")?.map(|token| BearerToken::new(&token)),
-        signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),
+        apps_token: BearerToken::configured("PAYMENTS_APPS_TOKEN")?,
+        signature: acquirer_secret.as_ref().and_then(SignatureKey::new),
+        stripe_signature: secret("PAYMENTS_STRIPE_WEBHOOK_SECRET")?
+            .as_ref()
+            .and_then(SignatureKey::new),
+        sandbox_clock: config.sandbox_clock,
         unknown_notifications,
         responses: Arc::clone(connections.responses()),
         description: http::description(&pos_url),
     });
     let router = http::router(api, operations.clone(), Arc::clone(&traffic));
     let page = pos::Settings::new(&pos_url, config.terms_url, config.privacy_url);
+    let key =
+        config.stripe_publishable_key.filter(|_| config.acquirer == Some(AcquirerName::Stripe));
+    let page = match key {
+        Some(key) => {
+            page.with_tokenizer(Tokenizer::new(key, &config.stripe_script_url, &config.stripe_url))
+        }
+        None => page,
+    };
     let pos_router = pos::router(Arc::clone(&payments), page, Arc::clone(&traffic));
     let shutdown = CancellationToken::new();
     let drain = config.server.drain_timeout;

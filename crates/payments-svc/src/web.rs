@@ -15,7 +15,7 @@ pub(crate) mod json;
 mod members;
 
 pub(crate) use body::Body;
-pub(crate) use error::{Error, SignatureError};
+pub(crate) use error::Error;
 pub(crate) use fields::{Fields, Reported};
 pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, envelope};
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Валута
 currency-error = Въведете трибуквен код на валута, например EUR.
 currency-unknown = Не е възможно плащане в тази валута. Въведете друг код, например EUR.
-continue-to-card = Напред
+proceed = Напред
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Картата е с изтекъл срок. Провере�
 security-code = Код за сигурност
 security-code-hint = 3 или 4 цифри на картата
 security-code-error = Въведете 3-те или 4-те цифри на кода за сигурност.
+needs-script = За да платите тук, включете JavaScript и презаредете страницата.
 card-saved = Картата Ви ще бъде запазена за бъдещи плащания към този магазин.
 pay = Плащане на { $amount }
 

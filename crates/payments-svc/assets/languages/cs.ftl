@@ -21,7 +21,7 @@ amount-error =
 currency = Měna
 currency-error = Zadejte třípísmenný kód měny, například EUR.
 currency-unknown = V této měně nelze platit. Zadejte jiný kód, například EUR.
-continue-to-card = Pokračovat
+proceed = Pokračovat
 
 ## Card form
 
@@ -36,6 +36,7 @@ expiry-date-past = Platnost karty vypršela. Zkontrolujte datum nebo použijte j
 security-code = Bezpečnostní kód
 security-code-hint = 3 nebo 4 číslice na kartě
 security-code-error = Zadejte 3 nebo 4 číslice bezpečnostního kódu.
+needs-script = Chcete-li zde zaplatit, zapněte JavaScript a načtěte stránku znovu.
 card-saved = Vaše karta bude uložena pro budoucí platby tomuto obchodu.
 pay = Zaplatit { $amount }
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Valuta
 currency-error = Indtast en valutakode på tre bogstaver, f.eks. EUR.
 currency-unknown = Det er ikke muligt at betale i denne valuta. Indtast en anden kode, f.eks. EUR.
-continue-to-card = Fortsæt
+proceed = Fortsæt
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Kortet er udløbet. Kontrollér datoen, eller brug et andet k
 security-code = Sikkerhedskode
 security-code-hint = 3 eller 4 cifre på kortet
 security-code-error = Indtast sikkerhedskodens 3 eller 4 cifre.
+needs-script = Slå JavaScript til, og genindlæs siden for at betale her.
 card-saved = Dit kort gemmes til fremtidige betalinger til denne butik.
 pay = Betal { $amount }
 

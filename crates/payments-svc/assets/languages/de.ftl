@@ -20,7 +20,7 @@ amount-error =
 currency = Währung
 currency-error = Geben Sie einen Währungscode aus drei Buchstaben ein, zum Beispiel EUR.
 currency-unknown = Zahlungen in dieser Währung sind nicht möglich. Geben Sie einen anderen Code ein, zum Beispiel EUR.
-continue-to-card = Weiter
+proceed = Weiter
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Die Karte ist abgelaufen. Prüfen Sie das Datum oder verwende
 security-code = Sicherheitscode
 security-code-hint = 3 oder 4 Ziffern auf der Karte
 security-code-error = Geben Sie die 3 oder 4 Ziffern des Sicherheitscodes ein.
+needs-script = Um hier zu bezahlen, schalten Sie JavaScript ein und laden Sie die Seite neu.
 card-saved = Ihre Karte wird für spätere Zahlungen an diesen Händler gespeichert.
 pay = { $amount } zahlen
 

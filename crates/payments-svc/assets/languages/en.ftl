@@ -23,7 +23,7 @@ amount-error =
 currency = Currency
 currency-error = Enter a three-letter currency code, such as EUR.
 currency-unknown = Payments in this currency are not possible. Enter another code, such as EUR.
-continue-to-card = Continue
+proceed = Continue
 
 ## Card form
 
@@ -39,6 +39,7 @@ expiry-date-past = This card has expired. Check the date, or use another card.
 security-code = Security code
 security-code-hint = 3 or 4 digits on the card
 security-code-error = Enter the 3 or 4 digits of the security code.
+needs-script = To pay here, turn on JavaScript and reload the page.
 card-saved = Your card will be saved for later payments to this shop.
 # $amount: an amount with its currency
 pay = Pay { $amount }

@@ -20,7 +20,7 @@ amount-error =
 currency = Moneda
 currency-error = Introduzca un código de moneda de tres letras, por ejemplo, EUR.
 currency-unknown = No se puede pagar en esta moneda. Introduzca otro código, por ejemplo EUR.
-continue-to-card = Continuar
+proceed = Continuar
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = La tarjeta ha caducado. Revise la fecha o utilice otra tarjet
 security-code = Código de seguridad
 security-code-hint = 3 o 4 dígitos en la tarjeta
 security-code-error = Introduzca los 3 o 4 dígitos del código de seguridad.
+needs-script = Para pagar aquí, active JavaScript y vuelva a cargar la página.
 card-saved = Su tarjeta se guardará para futuros pagos a este comercio.
 pay = Pagar { $amount }
 

@@ -19,7 +19,7 @@ amount-error =
 currency = Valuuta
 currency-error = Sisestage kolmetäheline valuutakood, näiteks EUR.
 currency-unknown = Selles valuutas ei saa maksta. Sisestage mõni muu kood, näiteks EUR.
-continue-to-card = Edasi
+proceed = Edasi
 
 ## Card form
 
@@ -34,6 +34,7 @@ expiry-date-past = Kaart on aegunud. Kontrollige kuupäeva või kasutage teist k
 security-code = Turvakood
 security-code-hint = 3 või 4 numbrit kaardil
 security-code-error = Sisestage turvakoodi 3 või 4 numbrit.
+needs-script = Siin maksmiseks lülitage JavaScript sisse ja laadige leht uuesti.
 card-saved = Teie kaart salvestatakse edaspidisteks makseteks sellele poele.
 pay = Maksa { $amount }
 

@@ -19,7 +19,7 @@ amount-error =
 currency = Valuutta
 currency-error = Anna kolmikirjaiminen valuuttakoodi, esimerkiksi EUR.
 currency-unknown = Tässä valuutassa ei voi maksaa. Anna toinen koodi, esimerkiksi EUR.
-continue-to-card = Jatka
+proceed = Jatka
 
 ## Card form
 
@@ -34,6 +34,7 @@ expiry-date-past = Kortti on vanhentunut. Tarkista päivämäärä tai käytä t
 security-code = Turvakoodi
 security-code-hint = 3 tai 4 numeroa kortissa
 security-code-error = Anna turvakoodin 3 tai 4 numeroa.
+needs-script = Maksaaksesi täällä ota JavaScript käyttöön ja lataa sivu uudelleen.
 card-saved = Korttisi tallennetaan tämän kaupan tulevia maksuja varten.
 pay = Maksa { $amount }
 

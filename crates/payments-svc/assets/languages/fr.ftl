@@ -20,7 +20,7 @@ amount-error =
 currency = Devise
 currency-error = Saisissez un code de devise à trois lettres, par exemple EUR.
 currency-unknown = Les paiements dans cette devise ne sont pas possibles. Saisissez un autre code, par exemple EUR.
-continue-to-card = Continuer
+proceed = Continuer
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = La carte a expiré. Vérifiez la date ou utilisez une autre c
 security-code = Code de sécurité
 security-code-hint = 3 ou 4 chiffres sur la carte
 security-code-error = Saisissez les 3 ou 4 chiffres du code de sécurité.
+needs-script = Pour payer ici, activez JavaScript et rechargez la page.
 card-saved = Votre carte sera enregistrée pour de futurs paiements auprès de ce commerçant.
 pay = Payer { $amount }
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Airgeadra
 currency-error = Cuir isteach cód airgeadra trí litir, mar shampla EUR.
 currency-unknown = Ní féidir íoc san airgeadra seo. Iontráil cód eile, mar shampla EUR.
-continue-to-card = Ar aghaidh
+proceed = Ar aghaidh
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Tá an cárta imithe in éag. Seiceáil an dáta nó úsáid 
 security-code = Cód slándála
 security-code-hint = 3 nó 4 dhigit ar an gcárta
 security-code-error = Cuir isteach na 3 nó 4 dhigit atá sa chód slándála.
+needs-script = Chun íoc anseo, cas JavaScript air agus athlódáil an leathanach.
 card-saved = Sábhálfar do chárta le haghaidh íocaíochtaí leis an siopa seo amach anseo.
 pay = Íoc { $amount }
 

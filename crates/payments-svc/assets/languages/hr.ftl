@@ -21,7 +21,7 @@ amount-error =
 currency = Valuta
 currency-error = Unesite troslovnu oznaku valute, na primjer EUR.
 currency-unknown = Plaćanje u ovoj valuti nije moguće. Unesite drugu oznaku, na primjer EUR.
-continue-to-card = Nastavi
+proceed = Nastavi
 
 ## Card form
 
@@ -36,6 +36,7 @@ expiry-date-past = Kartica je istekla. Provjerite datum ili upotrijebite drugu k
 security-code = Sigurnosni kod
 security-code-hint = 3 ili 4 znamenke na kartici
 security-code-error = Unesite 3 ili 4 znamenke sigurnosnog koda.
+needs-script = Za plaćanje ovdje uključite JavaScript i ponovno učitajte stranicu.
 card-saved = Vaša će kartica biti spremljena za buduća plaćanja ovoj trgovini.
 pay = Plati { $amount }
 

@@ -19,7 +19,7 @@ amount-error =
 currency = Pénznem
 currency-error = Adja meg a pénznem hárombetűs kódját, például: EUR.
 currency-unknown = Ebben a pénznemben nem lehet fizetni. Adjon meg másik kódot, például: EUR.
-continue-to-card = Tovább
+proceed = Tovább
 
 ## Card form
 
@@ -34,6 +34,7 @@ expiry-date-past = A kártya lejárt. Ellenőrizze a dátumot, vagy használjon 
 security-code = Biztonsági kód
 security-code-hint = 3 vagy 4 számjegy a kártyán
 security-code-error = Adja meg a biztonsági kód 3 vagy 4 számjegyét.
+needs-script = Az itteni fizetéshez kapcsolja be a JavaScriptet, és töltse be újra az oldalt.
 card-saved = Kártyáját elmentjük az ebben az üzletben történő későbbi fizetésekhez.
 pay = { $amount } fizetése
 

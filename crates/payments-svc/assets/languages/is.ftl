@@ -20,7 +20,7 @@ amount-error =
 currency = Gjaldmiðill
 currency-error = Sláðu inn þriggja stafa gjaldmiðilskóða, til dæmis EUR.
 currency-unknown = Ekki er hægt að greiða í þessum gjaldmiðli. Sláðu inn annan kóða, til dæmis EUR.
-continue-to-card = Halda áfram
+proceed = Halda áfram
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Kortið er útrunnið. Athugaðu dagsetninguna eða notaðu a
 security-code = Öryggisnúmer
 security-code-hint = 3 eða 4 tölustafir á kortinu
 security-code-error = Sláðu inn 3 eða 4 tölustafi öryggisnúmersins.
+needs-script = Til að greiða hér skaltu kveikja á JavaScript og endurhlaða síðuna.
 card-saved = Kortið þitt verður vistað fyrir síðari greiðslur til þessarar verslunar.
 pay = Greiða { $amount }
 

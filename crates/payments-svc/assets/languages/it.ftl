@@ -20,7 +20,7 @@ amount-error =
 currency = Valuta
 currency-error = Inserisca un codice valuta di tre lettere, ad esempio EUR.
 currency-unknown = Non è possibile pagare in questa valuta. Inserisca un altro codice, ad esempio EUR.
-continue-to-card = Continua
+proceed = Continua
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = La carta è scaduta. Controlli la data o usi un’altra carta
 security-code = Codice di sicurezza
 security-code-hint = 3 o 4 cifre sulla carta
 security-code-error = Inserisca le 3 o 4 cifre del codice di sicurezza.
+needs-script = Per pagare qui, attivi JavaScript e ricarichi la pagina.
 card-saved = La sua carta sarà salvata per pagamenti futuri a questo negozio.
 pay = Paga { $amount }
 

@@ -21,7 +21,7 @@ amount-error =
 currency = Valiuta
 currency-error = Įveskite trijų raidžių valiutos kodą, pavyzdžiui, EUR.
 currency-unknown = Mokėti šia valiuta negalima. Įveskite kitą kodą, pavyzdžiui, EUR.
-continue-to-card = Tęsti
+proceed = Tęsti
 
 ## Card form
 
@@ -36,6 +36,7 @@ expiry-date-past = Kortelės galiojimo laikas baigėsi. Patikrinkite datą arba 
 security-code = Saugos kodas
 security-code-hint = 3 arba 4 skaitmenys ant kortelės
 security-code-error = Įveskite 3 arba 4 saugos kodo skaitmenis.
+needs-script = Norėdami čia sumokėti, įjunkite JavaScript ir įkelkite puslapį iš naujo.
 card-saved = Jūsų kortelė bus išsaugota būsimiems mokėjimams šiai parduotuvei.
 pay = Mokėti { $amount }
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Valūta
 currency-error = Ievadiet trīs burtu valūtas kodu, piemēram, EUR.
 currency-unknown = Šajā valūtā nevar maksāt. Ievadiet citu kodu, piemēram, EUR.
-continue-to-card = Turpināt
+proceed = Turpināt
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Kartes derīguma termiņš ir beidzies. Pārbaudiet datumu va
 security-code = Drošības kods
 security-code-hint = 3 vai 4 cipari uz kartes
 security-code-error = Ievadiet drošības koda 3 vai 4 ciparus.
+needs-script = Lai maksātu šeit, ieslēdziet JavaScript un pārlādējiet lapu.
 card-saved = Jūsu karte tiks saglabāta turpmākiem maksājumiem šim veikalam.
 pay = Maksāt { $amount }
 

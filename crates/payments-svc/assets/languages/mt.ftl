@@ -20,7 +20,7 @@ amount-error =
 currency = Munita
 currency-error = Daħħal kodiċi tal-munita ta’ tliet ittri, bħal EUR.
 currency-unknown = Ma tistax tħallas f’din il-munita. Daħħal kodiċi ieħor, bħal EUR.
-continue-to-card = Kompli
+proceed = Kompli
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Il-karta skadiet. Iċċekkja d-data jew uża karta oħra.
 security-code = Kodiċi tas-sigurtà
 security-code-hint = 3 jew 4 ċifri fuq il-karta
 security-code-error = Daħħal it-3 jew l-4 ċifri tal-kodiċi tas-sigurtà.
+needs-script = Biex tħallas hawn, ixgħel JavaScript u erġa’ ġib il-paġna.
 card-saved = Il-karta tiegħek se tinħażen għal ħlasijiet futuri lil dan il-ħanut.
 pay = Ħallas { $amount }
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Valuta
 currency-error = Skriv inn en valutakode på tre bokstaver, for eksempel EUR.
 currency-unknown = Det er ikke mulig å betale i denne valutaen. Skriv inn en annen kode, for eksempel EUR.
-continue-to-card = Fortsett
+proceed = Fortsett
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Kortet er utløpt. Kontroller datoen, eller bruk et annet kor
 security-code = Sikkerhetskode
 security-code-hint = 3 eller 4 sifre på kortet
 security-code-error = Skriv inn de 3 eller 4 sifrene i sikkerhetskoden.
+needs-script = Slå på JavaScript og last inn siden på nytt for å betale her.
 card-saved = Kortet ditt lagres for senere betalinger til denne butikken.
 pay = Betal { $amount }
 

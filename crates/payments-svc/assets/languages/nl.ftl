@@ -20,7 +20,7 @@ amount-error =
 currency = Valuta
 currency-error = Voer een valutacode van drie letters in, bijvoorbeeld EUR.
 currency-unknown = Betalen in deze valuta is niet mogelijk. Voer een andere code in, bijvoorbeeld EUR.
-continue-to-card = Verder
+proceed = Verder
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = De kaart is verlopen. Controleer de datum of gebruik een ande
 security-code = Beveiligingscode
 security-code-hint = 3 of 4 cijfers op de kaart
 security-code-error = Voer de 3 of 4 cijfers van de beveiligingscode in.
+needs-script = Zet JavaScript aan en laad de pagina opnieuw om hier te betalen.
 card-saved = Uw kaart wordt opgeslagen voor latere betalingen aan deze winkel.
 pay = { $amount } betalen
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Waluta
 currency-error = Wpisz trzyliterowy kod waluty, na przykład EUR.
 currency-unknown = Płatność w tej walucie nie jest możliwa. Podaj inny kod, na przykład EUR.
-continue-to-card = Dalej
+proceed = Dalej
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Karta straciła ważność. Sprawdź datę lub użyj innej ka
 security-code = Kod CVV/CVC
 security-code-hint = 3 lub 4 cyfry na karcie
 security-code-error = Wpisz 3 lub 4 cyfry kodu CVV/CVC.
+needs-script = Aby zapłacić tutaj, włącz JavaScript i odśwież stronę.
 card-saved = Twoja karta zostanie zapisana na potrzeby przyszłych płatności w tym sklepie.
 pay = Zapłać { $amount }
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Moeda
 currency-error = Introduza um código de moeda de três letras, por exemplo, EUR.
 currency-unknown = Não é possível pagar nesta moeda. Introduza outro código, por exemplo EUR.
-continue-to-card = Continuar
+proceed = Continuar
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = O cartão caducou. Verifique a data ou utilize outro cartão.
 security-code = Código de segurança
 security-code-hint = 3 ou 4 dígitos no cartão
 security-code-error = Introduza os 3 ou 4 dígitos do código de segurança.
+needs-script = Para pagar aqui, ative o JavaScript e recarregue a página.
 card-saved = O seu cartão será guardado para futuros pagamentos a esta loja.
 pay = Pagar { $amount }
 

@@ -21,7 +21,7 @@ amount-error =
 currency = Moneda
 currency-error = Introduceți un cod de monedă din trei litere, de exemplu EUR.
 currency-unknown = Plata în această monedă nu este posibilă. Introduceți alt cod, de exemplu EUR.
-continue-to-card = Continuați
+proceed = Continuați
 
 ## Card form
 
@@ -36,6 +36,7 @@ expiry-date-past = Cardul a expirat. Verificați data sau folosiți alt card.
 security-code = Codul de securitate
 security-code-hint = 3 sau 4 cifre de pe card
 security-code-error = Introduceți cele 3 sau 4 cifre ale codului de securitate.
+needs-script = Pentru a plăti aici, activați JavaScript și reîncărcați pagina.
 card-saved = Cardul dumneavoastră va fi salvat pentru plăți viitoare către acest magazin.
 pay = Plătiți { $amount }
 

@@ -21,7 +21,7 @@ amount-error =
 currency = Mena
 currency-error = Zadajte trojpísmenový kód meny, napríklad EUR.
 currency-unknown = V tejto mene nie je možné platiť. Zadajte iný kód, napríklad EUR.
-continue-to-card = Pokračovať
+proceed = Pokračovať
 
 ## Card form
 
@@ -36,6 +36,7 @@ expiry-date-past = Platnosť karty sa skončila. Skontrolujte dátum alebo použ
 security-code = Bezpečnostný kód
 security-code-hint = 3 alebo 4 číslice na karte
 security-code-error = Zadajte 3 alebo 4 číslice bezpečnostného kódu.
+needs-script = Ak chcete zaplatiť tu, zapnite JavaScript a znova načítajte stránku.
 card-saved = Vaša karta bude uložená na budúce platby tomuto obchodu.
 pay = Zaplatiť { $amount }
 

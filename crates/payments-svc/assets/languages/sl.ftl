@@ -21,7 +21,7 @@ amount-error =
 currency = Valuta
 currency-error = Vnesite tričrkovno kodo valute, na primer EUR.
 currency-unknown = Plačilo v tej valuti ni mogoče. Vnesite drugo kodo, na primer EUR.
-continue-to-card = Naprej
+proceed = Naprej
 
 ## Card form
 
@@ -36,6 +36,7 @@ expiry-date-past = Veljavnost kartice je potekla. Preverite datum ali uporabite 
 security-code = Varnostna koda
 security-code-hint = 3 ali 4 števke na kartici
 security-code-error = Vnesite 3 ali 4 števke varnostne kode.
+needs-script = Za plačilo tukaj vklopite JavaScript in znova naložite stran.
 card-saved = Vaša kartica bo shranjena za prihodnja plačila tej trgovini.
 pay = Plačaj { $amount }
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Valuta
 currency-error = Ange en valutakod med tre bokstäver, till exempel EUR.
 currency-unknown = Det går inte att betala i den här valutan. Ange en annan kod, till exempel EUR.
-continue-to-card = Fortsätt
+proceed = Fortsätt
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Kortet har gått ut. Kontrollera datumet eller använd ett an
 security-code = Säkerhetskod
 security-code-hint = 3 eller 4 siffror på kortet
 security-code-error = Ange säkerhetskodens 3 eller 4 siffror.
+needs-script = Slå på JavaScript och ladda om sidan för att betala här.
 card-saved = Ditt kort sparas för senare betalningar till den här butiken.
 pay = Betala { $amount }
 

@@ -20,7 +20,7 @@ amount-error =
 currency = Валюта
 currency-error = Введіть трилітерний код валюти, наприклад EUR.
 currency-unknown = Оплата в цій валюті неможлива. Введіть інший код, наприклад EUR.
-continue-to-card = Далі
+proceed = Далі
 
 ## Card form
 
@@ -35,6 +35,7 @@ expiry-date-past = Термін дії картки минув. Перевірт
 security-code = Код безпеки
 security-code-hint = 3 або 4 цифри на картці
 security-code-error = Введіть 3 або 4 цифри коду безпеки.
+needs-script = Щоб заплатити тут, увімкніть JavaScript і перезавантажте сторінку.
 card-saved = Вашу картку буде збережено для майбутніх платежів цьому магазину.
 pay = Сплатити { $amount }
 

@@ -5,6 +5,9 @@
 const form = document.querySelector("#card");
 if (form) assist(form);
 
+const tokenized = document.querySelector("#tokenized");
+if (tokenized) tokenize(tokenized);
+
 for (const time of document.querySelectorAll("time")) {
   const style = { dateStyle: "long", timeStyle: "short" };
   const format = new Intl.DateTimeFormat(document.documentElement.lang, style);
@@ -87,6 +90,39 @@ function assist(form) {
     if (wrong.length === 0) return;
     event.preventDefault();
     wrong[0].input.focus();
+  });
+}
+
+// The customer types the card into a field of Stripe's script. Only its token comes to this page.
+function tokenize(form) {
+  const [message, element] = [form.querySelector("#errors"), form.querySelector("#element")];
+  const fail = (text) => {
+    message.textContent = text;
+    setDisabled(form, false);
+  };
+  const stripe = window.Stripe?.(element.dataset.key, { locale: document.documentElement.lang });
+  const card = stripe?.elements().create("card", {
+    hidePostalCode: true,
+    style: { base: { color: getComputedStyle(form).color, fontSize: "18px" } },
+  });
+  if (card) card.mount("#element");
+  else fail(element.dataset.unavailable);
+
+  form.addEventListener("submit", async (event) => {
+    const field = form.elements.paymentMethod;
+    if (field.value) return;
+    event.preventDefault();
+    if (!card) return;
+    setDisabled(form, true);
+    event.submitter?.setAttribute("aria-busy", "true");
+    const made = await stripe.createPaymentMethod({ type: "card", card }).catch(() => null);
+    if (!made) return fail(element.dataset.unavailable);
+    if (made.error) return fail(made.error.message ?? message.dataset.wrong);
+    field.value = made.paymentMethod.id;
+    message.classList.add("sent");
+    message.textContent = message.dataset.sent;
+    setDisabled(form, false);
+    form.requestSubmit();
   });
 }
 

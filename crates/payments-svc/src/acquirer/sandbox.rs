@@ -6,17 +6,21 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::sleep;
 
-use super::{AuthorizationRequest, AuthorizationResponse, CardSource};
+use super::{
+    AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution,
+    NoAnswer,
+};
 use crate::domain::{
-    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, CardDetails, Challenge, ChallengeAnswer,
-    FraudReason, Id, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
+    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, Authorization, CardDetails, Challenge,
+    ChallengeAnswer, FraudReason, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
 };
 
 /// Prefix of references. The last four digits of the card follow.
 const REFERENCE: &str = "sandbox-";
 
-/// Keeps no state: the same card always gets the same outcome.
-pub(super) struct Sandbox {
+/// Keeps no state: the same card always gets the same outcome. So an authorization that nobody has
+/// received does not exist.
+pub(crate) struct Sandbox {
     /// Delay before each answer to a payment, a challenge or a card check.
     delay: Duration,
     /// Time to answer a dispute.
@@ -24,18 +28,19 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    pub(super) fn new(delay: Duration, dispute_due: Duration) -> Self {
+    pub(crate) fn new(delay: Duration, dispute_due: Duration) -> Self {
         Self { delay, dispute_due }
     }
 
     pub(super) async fn authorize(
         &self,
-        authorization: &AuthorizationRequest,
+        request: &AuthorizationRequest,
         now: Timestamp,
-    ) -> AuthorizationResponse {
+    ) -> Result<AuthorizationResponse, NoAnswer> {
         sleep(self.delay).await;
-        match &authorization.source {
-            CardSource::Card(card) if authorization.can_challenge && is_challenged(card, now) => {
+        let can_challenge = request.return_url.is_some();
+        Ok(match &request.source {
+            CardSource::Card(card) if can_challenge && is_challenged(card, now) => {
                 AuthorizationResponse::Challenge { reference: reference(card) }
             }
             CardSource::Card(card) => AuthorizationResponse::Outcome(judge(card, now)),
@@ -46,35 +51,43 @@ impl Sandbox {
                     ProcessingError::INSUFFICIENT_FUNDS,
                 ))
             }
+            // The sandbox has no script that makes tokens.
+            CardSource::Token(_) => AuthorizationResponse::Outcome(AcquirerOutcome::Declined(
+                ProcessingError::NOT_SUPPORTED,
+            )),
             CardSource::Reference(reference) => {
                 AuthorizationResponse::Outcome(approved(reference.clone(), ThreeDSecure::None))
             }
-        }
+        })
     }
 
     pub(super) async fn complete(
         &self,
-        _: Id,
         challenge: &Challenge,
         answer: ChallengeAnswer,
-    ) -> AcquirerOutcome {
+        _: Timestamp,
+    ) -> Result<AuthorizationResponse, NoAnswer> {
         sleep(self.delay).await;
-        completed(&challenge.reference, answer)
+        Ok(AuthorizationResponse::Outcome(completed(&challenge.reference, answer)))
     }
 
-    pub(super) async fn verify(&self, card: &CardDetails, now: Timestamp) -> AcquirerOutcome {
-        sleep(self.delay).await;
-        judge(card, now)
+    #[expect(clippy::unused_async, reason = "a question to any other acquirer uses the network")]
+    pub(super) async fn ask(
+        &self,
+        _: &Authorization,
+        _: Timestamp,
+    ) -> Result<AuthorizationState, NoAnswer> {
+        Ok(AuthorizationState::NotDone)
     }
 
     /// Does nothing. Returns the notifications that some cards cause at their first capture.
     #[expect(clippy::unused_async, reason = "a call to any other acquirer uses the network")]
     pub(super) async fn carry_out(
         &self,
-        instruction: &OutboxEntry,
+        entry: &OutboxEntry,
         now: Timestamp,
-    ) -> Vec<Notification> {
-        let reference = instruction.reference.as_deref().filter(|_| instruction.is_first_capture);
+    ) -> Result<Execution, NoAnswer> {
+        let reference = entry.reference.as_deref().filter(|_| entry.is_first_capture);
         let end = reference.and_then(|reference| reference.strip_prefix(REFERENCE));
         let (suspects, disputes) = match end {
             Some("0101") => (true, false),
@@ -82,9 +95,17 @@ impl Sandbox {
             Some("0103") => (true, true),
             _ => (false, false),
         };
-        let alert = suspects.then(|| alert(instruction, now));
-        let dispute = disputes.then(|| self.dispute(instruction, now)).flatten();
-        alert.into_iter().chain(dispute).collect()
+        let alert = suspects.then(|| alert(entry, now));
+        let dispute = disputes.then(|| self.dispute(entry, now)).flatten();
+        Ok(Execution::Done(alert.into_iter().chain(dispute).collect()))
+    }
+
+    pub(super) async fn ask_entry(
+        &self,
+        entry: &OutboxEntry,
+        now: Timestamp,
+    ) -> Result<Option<Execution>, NoAnswer> {
+        self.carry_out(entry, now).await.map(Some)
     }
 
     fn dispute(&self, captured: &OutboxEntry, now: Timestamp) -> Option<Notification> {
@@ -162,8 +183,8 @@ fn judge(card: &CardDetails, now: Timestamp) -> AcquirerOutcome {
 /// The last digits of a card number select the response code. Codes without a test card become
 /// "card not supported".
 fn coded(end: &str) -> ProcessingError {
-    let code = end.parse().ok().filter(|code| matches!(code, 2..=12 | 25 | 29));
-    code.and_then(ProcessingError::from_code).unwrap_or(ProcessingError::NOT_SUPPORTED)
+    let error = end.parse().ok().and_then(ProcessingError::of_acquirer);
+    error.unwrap_or(ProcessingError::NOT_SUPPORTED)
 }
 
 #[cfg(test)]

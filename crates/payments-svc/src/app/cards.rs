@@ -3,12 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    charges::Charge,
-    declines::{Attempt, Origin},
-    error::Error,
-    payments::Payments,
-};
+use super::{charges::Charge, declines::Origin, error::Error, payments::Payments};
 use crate::{
     acquirer::CardSource,
     domain::{
@@ -52,7 +47,7 @@ impl Payments {
         // A payment needs no exchange rate, but without one it could not be captured.
         let exchanges = self.exchanges(currency, &merchant.terms());
         let _both = exchanges.map_err(|error| Error::field("currency", error))?;
-        let CardOnFile { mut card, reference } = self.original(merchant.id, card).await?;
+        let CardOnFile { mut card, acquirer, reference } = self.original(merchant.id, card).await?;
         // The security code belonged to the first payment and is not stored.
         card.code_present = false;
         let descriptor = descriptor.unwrap_or_else(|| merchant.details.descriptor.clone());
@@ -63,9 +58,11 @@ impl Payments {
             descriptor,
             custom,
             recurring: true,
+            acquirer,
         };
         let (source, test) = (CardSource::Reference(reference), merchant.details.test);
-        let charge = Charge { payment, card, source, test, origin: Origin::Api, link: None };
+        let (origin, link, return_url) = (Origin::Api, None, None);
+        let charge = Charge { payment, card, source, test, origin, link, return_url };
         self.charge(charge, keyed).await
     }
 
@@ -99,17 +96,20 @@ impl Payments {
     /// Saves a card that a customer typed in. `Ok(Err(_))` if the acquirer declines it.
     pub(crate) async fn save_typed_card(
         self: &Arc<Self>,
-        attempt: Attempt,
+        merchant: &Merchant,
+        origin: Origin,
         card: CardDetails,
         notes: Option<Notes>,
     ) -> Result<Result<Id, ProcessingError>, Error> {
-        let (merchant, kept) = (attempt.merchant, card.to_card());
-        let reference = match self.verify(attempt, card).await? {
+        let kept = card.to_card();
+        let reference = match self.verify(merchant, origin, card).await? {
             AcquirerOutcome::Declined(error) => return Ok(Err(error.group_error())),
             AcquirerOutcome::Approved { reference, .. } => reference,
         };
-        let original = Box::new(CardOnFile { card: kept, reference });
-        let answer = self.write(Action::SaveCard { merchant, original, notes }, None).await?;
+        let acquirer = self.acquirer_of(merchant);
+        let original = Box::new(CardOnFile { card: kept, acquirer, reference });
+        let action = Action::SaveCard { merchant: merchant.id, original, notes };
+        let answer = self.write(action, None).await?;
         match *answer.outcome() {
             Outcome::Card(id) => Ok(Ok(id)),
             _ => Err(StoreError::Panicked.into()),

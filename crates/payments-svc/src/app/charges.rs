@@ -10,28 +10,32 @@
 //! without a record here. Know these reasons before you change the order:
 //!
 //! 1. The pending payment is committed before the acquirer is asked. If a later step fails,
-//!    [`Payments::fail_unanswered`] finds it, records the payment as failed, and writes its
-//!    reversal.
-//! 2. The ID of the pending payment (`operation`) is the idempotency key at the acquirer: a repeat
-//!    authorizes no second amount.
+//!    [`Payments::settle_unanswered`] finds it, and asks the acquirer what became of it.
+//! 2. The acquirer gets an idempotency key, [`AcquirerKey`]: a repeat authorizes no second amount.
 //! 3. Card numbers must not reach the disk. So a pending payment contains no card data, and during
 //!    3-D Secure only the data that may be stored. No job can therefore send the authorization
-//!    again. It can only record the payment as failed.
-//! 4. No database transaction is open during step 2: a slow acquirer holds no lock and no database
+//!    again. It can only ask. The question closes the key: if the acquirer has not authorized the
+//!    payment by then, it never will.
+//! 4. An approval that the job finds counts, if the request had an idempotency key: its caller gets
+//!    the outcome by repeating it. Without a key, no caller can get it. The payment has then failed,
+//!    and a reversal releases the amount.
+//! 5. No database transaction is open during step 2: a slow acquirer holds no lock and no database
 //!    connection.
-//! 5. The first conclusion counts. A later one finds no pending payment and is refused. An approval
-//!    that arrives after the payment was recorded as failed therefore changes nothing here, and the
-//!    reversal releases the amount.
-//! 6. The job waits for twice the acquirer's timeout. By then, the request has stopped waiting.
-//! 7. The steps run in a separate task, which continues if the caller disconnects. The service
+//! 6. The first conclusion counts. A later one finds no pending payment and is refused.
+//! 7. The job waits for twice the acquirer's timeout. By then, the request has stopped waiting.
+//! 8. The steps run in a separate task, which continues if the caller disconnects. The service
 //!    waits for these tasks when it stops ([`Payments::finished`]).
-//! 8. A new payment, and the check of a card to save, hold a permit of `in_flight`, because each
+//! 9. A new payment, and the check of a card to save, hold a permit of `in_flight`, because each
 //!    keeps a connection while it waits for a slow acquirer. Without a free permit the request
 //!    fails before it has written anything. The answer to a challenge takes no permit.
 //!
 //! See `docs/decisions/payments-in-three-steps.md`.
 
 use std::sync::Arc;
+
+use common::error::Cause;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use tokio::time::timeout;
 
 use super::{
     declines::{Attempt, Origin},
@@ -40,14 +44,21 @@ use super::{
     view::Paid,
 };
 use crate::{
-    acquirer::{AuthorizationRequest, AuthorizationResponse, CardSource, NoAnswer},
+    acquirer::{
+        AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, NoAnswer,
+        Preparation,
+    },
     domain::{
-        AcquirerKey, AcquirerOutcome, Card, CardDetails, Challenge, ChallengeAnswer, Id,
-        LinkDigest, Merchant, Payment, ProcessingError, Receipt,
+        AcquirerKey, AcquirerName, AcquirerOutcome, Authorization, Card, CardDetails, CardToken,
+        Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, Payment, ProcessingError,
+        Receipt, UnansweredPayment,
         write::{Action, Answer, KeyedRequest, Outcome, Rejection},
     },
     store::{StoreError, now},
 };
+
+/// Maximum number of questions to one acquirer at the same time.
+const QUESTIONS_AT_ONCE: usize = 32;
 
 /// A payment to make, and the card to make it with.
 #[derive(Debug)]
@@ -62,6 +73,9 @@ pub(crate) struct Charge {
     pub(crate) origin: Origin,
     /// The payment link, if it pays only once.
     pub(crate) link: Option<LinkDigest>,
+    /// The page where the customer comes back after 3-D Secure. `None`: a card that demands 3-D
+    /// Secure is declined.
+    pub(crate) return_url: Option<String>,
 }
 
 impl Charge {
@@ -72,14 +86,44 @@ impl Charge {
         card: CardDetails,
         origin: Origin,
     ) -> Self {
-        let (kept, test) = (card.to_card(), merchant.details.test);
-        Self { payment, card: kept, source: CardSource::Card(card), test, origin, link: None }
+        let (kept, source) = (card.to_card(), CardSource::Card(card));
+        Self::by_customer(merchant, payment, (kept, source), origin)
+    }
+
+    /// A payment with a card that a customer typed into a field of the acquirer's script.
+    pub(crate) fn tokenized(
+        merchant: &Merchant,
+        payment: Payment,
+        (card, token): (Card, CardToken),
+        origin: Origin,
+    ) -> Self {
+        Self::by_customer(merchant, payment, (card, CardSource::Token(token)), origin)
+    }
+
+    fn by_customer(
+        merchant: &Merchant,
+        payment: Payment,
+        (card, source): (Card, CardSource),
+        origin: Origin,
+    ) -> Self {
+        let test = merchant.details.test;
+        Self { payment, card, source, test, origin, link: None, return_url: None }
     }
 }
 
 impl Payments {
-    /// Makes a payment without an idempotency key and without 3-D Secure: its origin must not be
-    /// [`Origin::Page`], because a challenge is not an outcome.
+    /// The acquirer of new payments of a merchant. `None`: they are declined.
+    pub(crate) fn acquirer_of(&self, merchant: &Merchant) -> Option<AcquirerName> {
+        self.acquirers.of_merchant(merchant.details.test)
+    }
+
+    /// Reads the data of a card behind a token. `None` if the acquirer does not know the token.
+    pub(crate) async fn card(&self, token: &CardToken) -> Result<Option<Card>, Error> {
+        self.acquirers.card(token).await.map_err(Error::NoAnswer)
+    }
+
+    /// Makes a payment without an idempotency key and without a page to come back to: a challenge
+    /// is not an outcome.
     pub(crate) async fn pay(self: &Arc<Self>, charge: Charge) -> Result<Paid, Error> {
         Paid::of(&self.charge(charge, None).await?)
     }
@@ -93,53 +137,89 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
-        let Charge { payment, card, source, test, origin, link } = charge;
+        let Charge { payment, card, source, test, origin, link, return_url } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
         let admitted = match &source {
             CardSource::Card(details) => self.declines.admit(attempt, &details.number)?,
-            CardSource::Reference(_) => None,
+            CardSource::Token(_) | CardSource::Reference(_) => None,
         };
         let payments = Arc::clone(self);
         let paying = self.under_way.spawn(async move {
             let _permit = permit;
-            let (currency, amount) = (payment.currency, payment.amount);
+            let (merchant, acquirer) = (payment.merchant, payment.acquirer);
+            let (currency, amount) = (payment.currency, Some(payment.amount));
+            let descriptor = payment.descriptor.clone();
             let action = Action::BeginPayment { payment: Box::new(payment), link };
             let request_key = keyed.as_ref().map(KeyedRequest::acquirer_key);
             let operation = match payments.write(action, keyed).await? {
                 Answer::Executed { outcome: Outcome::PaymentBegun(operation), .. } => operation,
                 replayed => return Ok(replayed),
             };
-            let can_challenge = matches!(origin, Origin::Page(_));
             let key = request_key.unwrap_or(AcquirerKey::Id(operation));
-            let authorization =
-                AuthorizationRequest { key, currency, amount, source, can_challenge };
-            let reply = payments.acquirers.authorize(test, &authorization, now()).await;
-            let reply = reply.map_err(NoOutcome::from)?;
+            let authorization = Authorization { acquirer, key, id: None };
+            let mut request = AuthorizationRequest {
+                authorization,
+                merchant,
+                currency,
+                amount,
+                descriptor,
+                source,
+                return_url,
+            };
+            let authorizing = payments.authorize(operation, &mut request);
+            let reply = timeout(payments.acquirers.timeout, authorizing).await;
+            let reply = reply.unwrap_or_else(|_| Err(NoAnswer::Timeout.into()))?;
             // The card number is not needed for the rest.
-            drop(authorization);
+            drop(request);
             if let AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error)) = reply {
                 payments.declines.record(attempt, admitted, error);
             }
-            Ok(recorded(payments.record(operation, reply, card).await)?)
+            Ok(recorded(payments.record(operation, reply, Some(card)).await)?)
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
 
+    /// Asks the acquirer to authorize a payment. An acquirer that gives authorizations IDs gives one
+    /// first, and it is recorded, so that the job can ask for it.
+    async fn authorize(
+        &self,
+        operation: Id,
+        request: &mut AuthorizationRequest,
+    ) -> Result<AuthorizationResponse, NoOutcome> {
+        match self.acquirers.prepare(request).await? {
+            Preparation::NotNeeded => {}
+            Preparation::Declined(error) => {
+                return Ok(AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error)));
+            }
+            Preparation::Authorization(id) => {
+                let authorization = id.clone();
+                let prepare = Action::PreparePayment { pending_payment: operation, authorization };
+                recorded(self.store.write(prepare).await)?;
+                request.authorization.id = Some(id);
+            }
+        }
+        Ok(self.acquirers.authorize(request, now()).await?)
+    }
+
+    /// Records the acquirer's answer. Without `card`, a challenge is recorded already.
     async fn record(
         &self,
         operation: Id,
         reply: AuthorizationResponse,
-        card: Card,
+        card: Option<Card>,
     ) -> Result<Result<Answer, Rejection>, StoreError> {
-        match reply {
-            AuthorizationResponse::Outcome(acquirer_outcome) => {
-                self.conclude(operation, Some(acquirer_outcome), Some(card)).await
+        match (reply, card) {
+            (AuthorizationResponse::Outcome(acquirer_outcome), card) => {
+                self.conclude(operation, Conclusion::Answered(acquirer_outcome), card).await
             }
-            AuthorizationResponse::Challenge { reference } => {
+            (AuthorizationResponse::Challenge { reference }, Some(card)) => {
                 let card = Box::new(card);
                 self.store
                     .write(Action::ChallengePayment { pending_payment: operation, card, reference })
                     .await
+            }
+            (AuthorizationResponse::Challenge { .. }, None) => {
+                Ok(Ok(Answer::Executed { outcome: Outcome::Done, step: None }))
             }
         }
     }
@@ -148,16 +228,35 @@ impl Payments {
     /// disconnects.
     pub(super) async fn verify(
         self: &Arc<Self>,
-        attempt: Attempt,
+        merchant: &Merchant,
+        origin: Origin,
         card: CardDetails,
     ) -> Result<AcquirerOutcome, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
+        let attempt = Attempt { merchant: merchant.id, test: merchant.details.test, origin };
         let admitted = self.declines.admit(attempt, &card.number)?;
+        // The check is not stored, so its key is not used again.
+        let (acquirer, key) = (self.acquirer_of(merchant), AcquirerKey::Request(rand::random()));
+        let request = AuthorizationRequest {
+            authorization: Authorization { acquirer, key, id: None },
+            merchant: merchant.id,
+            currency: merchant.details.currency,
+            amount: None,
+            descriptor: merchant.details.descriptor.clone(),
+            source: CardSource::Card(card),
+            return_url: None,
+        };
         let payments = Arc::clone(self);
         let verifying = self.under_way.spawn(async move {
             let _permit = permit;
-            let acquirer_outcome = payments.acquirers.verify(attempt.test, &card, now()).await;
-            let acquirer_outcome = acquirer_outcome.map_err(Error::NoAnswer)?;
+            let reply = payments.acquirers.authorize(&request, now()).await;
+            let acquirer_outcome = match reply.map_err(Error::NoAnswer)? {
+                AuthorizationResponse::Outcome(outcome) => outcome,
+                // No customer can answer it here.
+                AuthorizationResponse::Challenge { .. } => {
+                    AcquirerOutcome::Declined(ProcessingError::NEEDS_3D_SECURE)
+                }
+            };
             if let AcquirerOutcome::Declined(error) = acquirer_outcome {
                 payments.declines.record(attempt, admitted, error);
             }
@@ -182,7 +281,8 @@ impl Payments {
     }
 
     /// Continues a payment with the customer's answer to its challenge. Does nothing if no
-    /// challenge is open. Continues if the caller disconnects.
+    /// challenge is open. If the acquirer still waits for the customer, the challenge stays open.
+    /// Continues if the caller disconnects.
     ///
     /// Decision: a failed challenge counts as a decline for the address and the merchant, not for
     /// the card, because the card number is not known at this point. The limit of the card is not
@@ -196,11 +296,11 @@ impl Payments {
         let payments = Arc::clone(self);
         let responding = self.under_way.spawn(async move {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
-            let acquirer_outcome = payments.acquirers.complete(operation, &challenge, answer).await;
-            let acquirer_outcome = acquirer_outcome.map_err(NoOutcome::from)?;
+            let reply = payments.acquirers.complete(&challenge, answer, now()).await;
+            let reply = reply.map_err(NoOutcome::from)?;
             // A concurrent answer may have been faster. Its outcome is the same, because the
             // acquirer decides once for each pending payment.
-            let concluded = payments.conclude(operation, Some(acquirer_outcome), None).await;
+            let concluded = payments.record(operation, reply, None).await;
             let concluded = concluded.map_err(NoOutcome::NotStored)?;
             if let Ok(concluded) = concluded
                 && let Outcome::PaymentConcluded { error: Some(error), .. } = concluded.outcome()
@@ -215,43 +315,73 @@ impl Payments {
     async fn conclude(
         &self,
         operation: Id,
-        acquirer_outcome: Option<AcquirerOutcome>,
+        conclusion: Conclusion,
         card: Option<Card>,
     ) -> Result<Result<Answer, Rejection>, StoreError> {
         let card = card.map(Box::new);
         self.store
-            .write(Action::ConcludePayment { pending_payment: operation, acquirer_outcome, card })
+            .write(Action::ConcludePayment { pending_payment: operation, conclusion, card })
             .await
     }
 
-    /// Records payments as failed for which the acquirer or the customer gave no answer in time.
-    /// Writes the outbox entries that reverse them at the acquirer.
-    pub(crate) async fn fail_unanswered(&self) -> Result<(), StoreError> {
+    /// Asks an acquirer what became of the payments that it or the customer has not answered in
+    /// time, and concludes them. If the acquirer does not answer, a payment stays pending.
+    /// Payments without an acquirer belong to the sandbox.
+    pub(crate) async fn settle_unanswered(&self, acquirer: AcquirerName) -> Result<(), StoreError> {
         // By then, the request that waits for the acquirer has timed out.
-        let age = self.acquirers.timeout() * 2;
-        for operation in self.store.stale_pending_payments(age).await? {
-            let Ok(failed) = self.conclude(operation, None, None).await? else { continue };
-            // A customer who does not answer a challenge (another error) is normal: no warning.
-            if let Outcome::PaymentConcluded { error: Some(ProcessingError::TRY_AGAIN), .. } =
-                failed.outcome()
-            {
-                tracing::warn!(
-                    operation.id = %operation,
-                    "payment recorded as failed: no answer from the acquirer"
-                );
+        let age = self.acquirers.timeout * 2;
+        let mut after = Id::MIN;
+        loop {
+            let page = self.store.unanswered_payments(age, after).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.id;
+            let own = page.into_iter().filter(|unanswered| {
+                unanswered.authorization.acquirer.unwrap_or(AcquirerName::Sandbox) == acquirer
+            });
+            stream::iter(own)
+                .map(async |unanswered| self.settle(unanswered).await)
+                .buffer_unordered(QUESTIONS_AT_ONCE)
+                .try_collect::<()>()
+                .await?;
+        }
+    }
+
+    pub(super) async fn settle(&self, unanswered: UnansweredPayment) -> Result<(), StoreError> {
+        let UnansweredPayment { id, authorization } = unanswered;
+        let conclusion = match self.acquirers.ask(&authorization, now()).await {
+            Ok(AuthorizationState::Outcome(acquirer_outcome)) => {
+                Conclusion::Found(acquirer_outcome)
             }
+            Ok(AuthorizationState::Challenged) => Conclusion::Abandoned,
+            Ok(AuthorizationState::NotDone) => Conclusion::NotDone,
+            Err(error) => {
+                let cause = Cause::new(error);
+                tracing::warn!(operation.id = %id, %cause, "outcome of a payment still unknown");
+                return Ok(());
+            }
+        };
+        // Rejected if the request was faster after all.
+        let Ok(settled) = self.conclude(id, conclusion, None).await? else { return Ok(()) };
+        // A customer who does not answer a challenge (another error) is normal: no warning.
+        if let Outcome::PaymentConcluded { error: Some(ProcessingError::TRY_AGAIN), .. } =
+            settled.outcome()
+        {
+            tracing::warn!(
+                operation.id = %id,
+                "payment recorded as failed: no answer from the acquirer"
+            );
         }
         Ok(())
     }
 }
 
-/// Converts the result of [`Payments::record`].
+/// Converts the result of a write for a pending payment.
 fn recorded(written: Result<Result<Answer, Rejection>, StoreError>) -> Result<Answer, NoOutcome> {
     match written {
         Ok(Ok(answer)) => Ok(answer),
-        // A job has already recorded the payment as failed. It will be reversed.
-        Ok(Err(_)) => Err(NoAnswer.into()),
-        // The payment stays pending until a job records it as failed.
+        // The job was faster. The caller gets the outcome by a repeat.
+        Ok(Err(_)) => Err(NoAnswer::Timeout.into()),
+        // The payment stays pending until the job settles it.
         Err(error) => Err(NoOutcome::NotStored(error)),
     }
 }

@@ -42,8 +42,7 @@ pub(crate) enum Error {
     Internal(#[source] StoreError),
 }
 
-/// Why a payment that was begun has no outcome yet. If no outcome follows in time, a job records
-/// the payment as failed and reverses it.
+/// Why a payment that was begun has no outcome yet. A job asks the acquirer for it later.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoOutcome {
     #[error(transparent)]

@@ -7,7 +7,8 @@ use prometheus::{IntCounter, Registry};
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        AcquirerEvent, AcquirerId, ApiKeyDigest, Decision, Id, NoRate, Notification,
+        AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Currency, Decision, Id, NoRate,
+        Notification,
         write::{Action, Rejection},
     },
     store::{OverdueDispute, Snapshot, StoreError, now},
@@ -73,11 +74,28 @@ impl Payments {
         opened.checked_add(self.defaults.dispute_due).unwrap_or(Timestamp::MAX)
     }
 
+    /// The transaction with this ID at its acquirer, and its currency.
+    pub(crate) async fn authorized(
+        &self,
+        acquirer: AcquirerName,
+        authorization: &str,
+    ) -> Result<Option<(Id, Currency)>, Error> {
+        Ok(self.store.authorized(acquirer, authorization).await?)
+    }
+
     /// Books a notification, once.
     pub(crate) async fn book_notification(
         &self,
         notification: Notification,
     ) -> Result<(), NotificationError> {
+        if let AcquirerEvent::Refused { operation, reason } = &notification.event {
+            let transaction = notification.transaction;
+            tracing::warn!(
+                transaction.id = %transaction, %operation,
+                reason = reason.as_deref().unwrap_or("none"),
+                "the acquirer refused an operation that it had confirmed"
+            );
+        }
         // An acquirer may name any transaction, so no membership is checked.
         let nobody = (Id::MIN, ApiKeyDigest::NONE);
         let snapshot = self.store.snapshot(notification.transaction, nobody, None).await?;
@@ -96,12 +114,17 @@ impl Payments {
     /// error does not stop the other disputes; the last error is returned.
     pub(crate) async fn lose_overdue_disputes(&self) -> Result<(), NotificationError> {
         let mut failed = None;
-        for OverdueDispute { id, transaction, reference } in self.store.overdue_disputes().await? {
-            let id = AcquirerId::of_sandbox("lost", id);
-            let event = AcquirerEvent::Decided { dispute: reference, decision: Decision::Lost };
-            let notification = Notification { id, transaction, created: now(), event };
-            failed = self.book_notification(notification).await.err().or(failed);
+        for overdue in self.store.overdue_disputes().await? {
+            failed = self.lose(overdue).await.err().or(failed);
         }
         failed.map_or(Ok(()), Err)
+    }
+
+    /// Closes a dispute of a test merchant as lost.
+    pub(super) async fn lose(&self, overdue: OverdueDispute) -> Result<(), NotificationError> {
+        let OverdueDispute { id, transaction, reference } = overdue;
+        let id = AcquirerId::of_sandbox("lost", id);
+        let event = AcquirerEvent::Decided { dispute: reference, decision: Decision::Lost };
+        self.book_notification(Notification { id, transaction, created: now(), event }).await
     }
 }

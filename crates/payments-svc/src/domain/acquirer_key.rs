@@ -1,6 +1,6 @@
 //! Idempotency keys at the acquirer.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,7 +8,7 @@ use super::id::Id;
 
 /// The idempotency key of a payment or an outbox entry at the acquirer, which executes each key
 /// once. [`fmt::Display`] gives the text to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum AcquirerKey {
     /// The ID of the pending payment or of the outbox entry.
     Id(Id),
@@ -30,11 +30,43 @@ impl AcquirerKey {
         digest.map_or(Self::Id(id), Self::Request)
     }
 
+    /// The 12 bytes of the ID, or the 32 bytes of the digest.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Id(id) => id.as_bytes(),
+            Self::Request(digest) => digest,
+        }
+    }
+
+    /// Reads the bytes of [`Self::as_bytes`].
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let id = || Some(Self::Id(Id::stored(bytes.try_into().ok()?)));
+        bytes.try_into().map(Self::Request).ok().or_else(id)
+    }
+
     pub(crate) fn digest(&self) -> Option<&[u8; 32]> {
         match self {
             Self::Id(_) => None,
             Self::Request(digest) => Some(digest),
         }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be the key of an operation: 24 or 64 lower-case hexadecimal digits")]
+pub(crate) struct InvalidAcquirerKey;
+
+/// Reads the text that [`fmt::Display`] writes.
+impl FromStr for AcquirerKey {
+    type Err = InvalidAcquirerKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidAcquirerKey> {
+        if let Ok(id) = text.parse() {
+            return Ok(Self::Id(id));
+        }
+        let mut digest = [0; 32];
+        hex::decode_to_slice(text, &mut digest).map_err(|_| InvalidAcquirerKey)?;
+        Ok(Self::Request(digest))
     }
 }
 
@@ -63,5 +95,12 @@ mod tests {
         assert_eq!(AcquirerKey::Id(app).to_string(), app.to_string());
         assert_eq!(AcquirerKey::stored(key.digest().copied(), app), key);
         assert_eq!(AcquirerKey::stored(None, app), AcquirerKey::Id(app));
+        for read_back in [key, AcquirerKey::Id(app)] {
+            assert_eq!(read_back.to_string().parse(), Ok(read_back));
+            assert_eq!(AcquirerKey::of_bytes(read_back.as_bytes()), Some(read_back));
+        }
+        for other in ["", "6b016ea0000000000000000", &key.to_string()[1..]] {
+            assert_eq!(other.parse::<AcquirerKey>(), Err(InvalidAcquirerKey), "{other}");
+        }
     }
 }

@@ -11,7 +11,8 @@ use super::id::Id;
 /// The data of a card that may be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Card {
-    /// The first six digits of the number.
+    /// The first six digits of the number. Empty if they are not known, because only the acquirer has
+    /// seen the number.
     pub(crate) bin: String,
     /// The last four digits of the number.
     pub(crate) last4: String,
@@ -19,6 +20,33 @@ pub(crate) struct Card {
     pub(crate) scheme: Scheme,
     /// Whether the customer entered a security code. The code itself is never stored.
     pub(crate) code_present: bool,
+}
+
+impl Card {
+    pub(crate) fn known_bin(&self) -> Option<&str> {
+        Some(&*self.bin).filter(|bin| !bin.is_empty())
+    }
+}
+
+/// The acquirer's token of a card that a customer typed into a field of the acquirer's script: 1 to
+/// 255 letters, digits and underscores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CardToken(String);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 1 to 255 letters, digits and underscores")]
+pub(crate) struct InvalidToken;
+
+impl CardToken {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidToken> {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_valid = is_plain && (1..=255).contains(&text.len());
+        is_valid.then(|| Self(text.to_owned())).ok_or(InvalidToken)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// A card that a merchant keeps for later payments. Deprecated, because a payment with the ID of an
@@ -327,6 +355,10 @@ impl SecurityCode {
         is_code.then(|| Self(SecretString::from(typed))).ok_or(InvalidCode)
     }
 
+    pub(crate) fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
     /// Whether cards of the scheme have a code of this length.
     pub(crate) fn suits(&self, scheme: Scheme) -> bool {
         scheme.code_lengths().contains(&self.0.expose_secret().len())
@@ -385,6 +417,20 @@ mod tests {
             assert!(CardNumber::new(bad).is_err(), "{bad}");
         }
         assert!(["12", "12345", "12a"].iter().all(|code| SecurityCode::new(code).is_err()));
+    }
+
+    #[test]
+    fn a_token_fits_into_a_path() {
+        let longest = "x".repeat(255);
+        for good in ["pm_1Nv0Fg2eZvKYlo2C", &longest] {
+            assert_eq!(
+                CardToken::new(good).map(|token| token.as_str().to_owned()),
+                Ok(good.into())
+            );
+        }
+        for bad in ["", "pm_1/../x", "pm 1", "pm_\u{e9}", &format!("{longest}x")] {
+            assert_eq!(CardToken::new(bad), Err(InvalidToken), "{bad}");
+        }
     }
 
     #[test]

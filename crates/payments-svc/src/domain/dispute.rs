@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use num_rational::Ratio;
 
 use super::{
+    acquirer_key::AcquirerKey,
     id::Id,
     ledger::{LedgerEntry, LineKind},
     money::{Amount, Money, Overflow, multiply_rounded},
@@ -122,6 +123,8 @@ pub(crate) enum NotificationResult {
     /// Nothing to do: the dispute was opened or decided before.
     None,
     Alert,
+    /// The acquirer refuses this operation, which was booked before.
+    Refuse(AcquirerKey),
     /// The decision waits for its dispute, which is not opened yet.
     Wait(Decision),
     /// The dispute is opened, and also ended if its decision was waiting.
@@ -138,7 +141,7 @@ impl NotificationResult {
     pub(crate) fn waiting_decision(&self) -> Option<Decision> {
         match self {
             Self::Wait(decision) => Some(*decision),
-            Self::None | Self::Alert | Self::Open(..) | Self::End { .. } => None,
+            Self::None | Self::Alert | Self::Refuse(_) | Self::Open(..) | Self::End { .. } => None,
         }
     }
 }
@@ -155,6 +158,7 @@ impl TransactionState {
     ) -> Result<NotificationResult, Overflow> {
         Ok(match (event, dispute) {
             (AcquirerEvent::Fraud { .. }, _) => NotificationResult::Alert,
+            (AcquirerEvent::Refused { operation, .. }, _) => NotificationResult::Refuse(*operation),
             (AcquirerEvent::Opened { amount, .. }, None) => {
                 let opening = self.open(*amount, exchange, fee_exchange)?;
                 let end = |decision| {
@@ -189,7 +193,7 @@ impl TransactionState {
         let (mut captures, mut slices) = (Vec::new(), Vec::new());
         let mut left = amount;
         for captured in &self.captures {
-            let part = left.min(captured.amount.saturating_sub(captured.amount_returned));
+            let part = left.min(captured.rest());
             if part == 0 {
                 continue;
             }

@@ -29,7 +29,11 @@ impl Id {
         Self::numbered(u128::from(second) << 64)
     }
 
-    /// The Unix second in which the ID was made.
+    /// The second in which the ID was made.
+    pub(crate) fn created(self) -> Timestamp {
+        Timestamp::from_second(self.second().into()).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
     pub(crate) fn second(self) -> u32 {
         let [first, second, third, fourth, ..] = self.0;
         u32::from_be_bytes([first, second, third, fourth])

@@ -102,6 +102,18 @@ pub(crate) struct Money {
 }
 
 impl Money {
+    /// Parses an amount in major units with exactly the places of its currency: `9.95` in EUR, `995`
+    /// in JPY.
+    pub(crate) fn of_decimal(currency: Currency, text: &str) -> Result<Self, InvalidMajorUnits> {
+        let invalid = InvalidMajorUnits(currency.exponent());
+        let Decimal { mantissa, places } = text.parse().map_err(|_| invalid)?;
+        let minor = i64::try_from(mantissa).map_err(|_| invalid)?;
+        if places != currency.exponent() || minor > Amount::MAX {
+            return Err(invalid);
+        }
+        Ok(Self { currency, minor })
+    }
+
     /// The amount in major units, without the currency: `9.95` for 995 cents.
     pub(crate) fn decimal(self) -> String {
         let places = usize::try_from(self.currency.exponent()).unwrap_or(0);
@@ -114,6 +126,14 @@ impl Money {
         }
     }
 }
+
+/// Contains the number of decimal places of the currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be a decimal number with {0} places, not negative, and at most {max} minor units",
+    max = Amount::MAX
+)]
+pub(crate) struct InvalidMajorUnits(u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a currency and minor units of it, such as EUR:25")]
@@ -268,7 +288,20 @@ mod tests {
             ("USD", i64::MIN, "-92233720368547758.08"),
         ] {
             let currency = code.parse().unwrap();
-            assert_eq!(Money { currency, minor }.decimal(), decimal, "{code} {minor}");
+            let money = Money { currency, minor };
+            assert_eq!(money.decimal(), decimal, "{code} {minor}");
+            let is_amount = (0..=Amount::MAX).contains(&minor);
+            assert_eq!(Money::of_decimal(currency, decimal).ok(), is_amount.then_some(money));
+        }
+        for (code, decimal) in [
+            ("EUR", "9.950"),
+            ("EUR", "9.9"),
+            ("EUR", "9"),
+            ("JPY", "9.0"),
+            ("EUR", "9,95"),
+            ("EUR", "+9.95"),
+        ] {
+            assert!(Money::of_decimal(code.parse().unwrap(), decimal).is_err(), "{decimal}");
         }
     }
 

@@ -52,9 +52,16 @@ pub(crate) struct Capture {
     /// The exchange rate, between minor units.
     pub(crate) rate: Factor,
     pub(crate) spread: Ppm,
+    /// Whether the acquirer has refused the capture. Nothing of it can be refunded.
+    pub(crate) is_refused: bool,
 }
 
 impl Capture {
+    /// The part that was neither refunded nor disputed.
+    pub(crate) fn rest(&self) -> i64 {
+        if self.is_refused { 0 } else { self.amount.saturating_sub(self.amount_returned) }
+    }
+
     /// Marks `amount` as refunded or disputed. Returns its gross and its fee, which are never
     /// negative. With the last part, exactly the rest of the gross and of the fee is returned.
     pub(super) fn return_part(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
@@ -253,6 +260,7 @@ impl TransactionState {
             fee_returned: 0,
             rate: exchange.rate,
             spread: exchange.spread,
+            is_refused: false,
         };
         let booking = self.book(LineKind::Capture, amount, gross, balance)?;
         let total = self.amounts.captured.checked_add(amount).ok_or(Overflow)?;
@@ -275,7 +283,7 @@ impl TransactionState {
         let (mut left, mut gross, mut rate) = (amount, 0_i64, 0_i64);
         let mut captures = Vec::new();
         for captured in &self.captures {
-            let part = left.min(captured.amount.saturating_sub(captured.amount_returned));
+            let part = left.min(captured.rest());
             if part == 0 {
                 continue;
             }
@@ -300,7 +308,7 @@ impl TransactionState {
         })
     }
 
-    fn void(&self, amount: i64) -> Result<TransactionChange, MovementError> {
+    pub(super) fn void(&self, amount: i64) -> Result<TransactionChange, MovementError> {
         if amount == 0 || amount > self.amounts.pending() {
             return Err(MovementError::ExceedsPending);
         }
@@ -316,7 +324,7 @@ impl TransactionState {
         })
     }
 
-    fn book(
+    pub(super) fn book(
         &self,
         kind: LineKind,
         amount: i64,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 
 use super::{
+    acquirer_key::AcquirerKey,
     dispute::{Decision, Reason},
     id::Id,
     money::Amount,
@@ -45,13 +46,20 @@ pub(crate) enum AcquirerEvent {
         reported: Option<Timestamp>,
         reason: Option<FraudReason>,
     },
+    /// A capture, refund or void was refused after it was confirmed.
+    Refused {
+        /// The key that the service has sent.
+        operation: AcquirerKey,
+        /// The acquirer's words. They are not stored.
+        reason: Option<String>,
+    },
 }
 
 impl AcquirerEvent {
     pub(crate) fn dispute(&self) -> Option<&AcquirerId> {
         match self {
             Self::Opened { dispute, .. } | Self::Decided { dispute, .. } => Some(dispute),
-            Self::Fraud { .. } => None,
+            Self::Fraud { .. } | Self::Refused { .. } => None,
         }
     }
 }

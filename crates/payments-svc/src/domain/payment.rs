@@ -25,6 +25,35 @@ pub(crate) struct Payment {
     pub(crate) custom: Option<CustomData>,
     /// Whether an app requested the payment with a card from an earlier transaction.
     pub(crate) recurring: bool,
+    /// `None`: no acquirer processes payments of this merchant.
+    pub(crate) acquirer: Option<AcquirerName>,
+}
+
+/// The acquirers. The set is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AcquirerName {
+    /// For test merchants. It moves no money.
+    Sandbox,
+    /// Any acquirer with an adapter that speaks our protocol.
+    Http,
+    Stripe,
+}
+
+impl AcquirerName {
+    pub(crate) const ALL: [Self; 3] = [Self::Sandbox, Self::Http, Self::Stripe];
+
+    /// The name in the database and in settings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Http => "http",
+            Self::Stripe => "stripe",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|acquirer| acquirer.name() == name)
+    }
 }
 
 /// An acquirer's outcome of a payment.
@@ -41,15 +70,43 @@ pub(crate) enum AcquirerOutcome {
     Declined(ProcessingError),
 }
 
+/// An authorization, as its acquirer knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Authorization {
+    /// `None`: no acquirer processes payments of the merchant.
+    pub(crate) acquirer: Option<AcquirerName>,
+    /// The idempotency key of the request.
+    pub(crate) key: AcquirerKey,
+    /// The acquirer's own ID, if it gives one before it authorizes.
+    pub(crate) id: Option<String>,
+}
+
+/// A pending payment that the acquirer or the customer has not answered in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnansweredPayment {
+    pub(crate) id: Id,
+    pub(crate) authorization: Authorization,
+}
+
 /// A pending 3-D Secure challenge, with the data to continue the payment after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Challenge {
+    pub(crate) authorization: Authorization,
     /// The card data that may be stored. The card number is not stored during the challenge.
     pub(crate) card: Card,
-    /// The acquirer's ID of the challenge.
+    /// Of the sandbox, its name of the challenge. Of other acquirers, the URL where the customer
+    /// answers.
     pub(crate) reference: String,
     /// The time when the challenge expires.
     pub(crate) until: Timestamp,
+}
+
+impl Challenge {
+    /// The URL at which the customer answers. `None`: the payment page asks the customer itself.
+    pub(crate) fn url(&self) -> Option<&str> {
+        let is_elsewhere = self.authorization.acquirer != Some(AcquirerName::Sandbox);
+        is_elsewhere.then_some(&self.reference)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +115,21 @@ pub(crate) enum ChallengeAnswer {
     Confirmed,
     /// The customer does not confirm it.
     Rejected,
+    /// The customer comes back from the page of the acquirer, which knows the answer.
+    Returned,
+}
+
+/// The end of a pending payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Conclusion {
+    /// The acquirer answered the request that makes the payment.
+    Answered(AcquirerOutcome),
+    /// The acquirer answered the job that asked later. The request has ended without an outcome.
+    Found(AcquirerOutcome),
+    /// The acquirer has not authorized the payment, and will not.
+    NotDone,
+    /// The customer did not answer the challenge in time. The acquirer still waits.
+    Abandoned,
 }
 
 /// The result of a payment, as the transaction records it.
@@ -73,22 +145,34 @@ pub(crate) struct PaymentResult<'a> {
 }
 
 impl<'a> PaymentResult<'a> {
-    /// The result for the acquirer's outcome. Without an outcome the payment has failed, because
-    /// the customer did not answer the challenge in time, or the acquirer did not answer at all.
-    pub(crate) fn of(acquirer_outcome: Option<&'a AcquirerOutcome>, is_challenged: bool) -> Self {
-        let failed = |error| Self {
+    /// `is_challenged`: the customer had to answer 3-D Secure. `is_keyed`: the request has an
+    /// idempotency key, so that its caller gets the outcome by repeating it. If the caller cannot
+    /// get the outcome, an approval that the job found is reversed, and the payment has failed.
+    pub(crate) fn of(conclusion: &'a Conclusion, is_challenged: bool, is_keyed: bool) -> Self {
+        let failed = |error, needs_reversal| Self {
             error: Some(error),
             reference: None,
             tds: ThreeDSecure::None,
-            needs_reversal: acquirer_outcome.is_none(),
+            needs_reversal,
         };
-        match acquirer_outcome {
-            Some(AcquirerOutcome::Approved { reference, tds }) => {
-                Self { error: None, reference: Some(reference), tds: *tds, needs_reversal: false }
+        match conclusion {
+            Conclusion::Found(AcquirerOutcome::Approved { .. }) if !is_keyed => {
+                failed(ProcessingError::TRY_AGAIN, true)
             }
-            Some(AcquirerOutcome::Declined(error)) => failed(*error),
-            None if is_challenged => failed(ProcessingError::FAILED_3D_SECURE),
-            None => failed(ProcessingError::TRY_AGAIN),
+            Conclusion::Answered(outcome) | Conclusion::Found(outcome) => match outcome {
+                AcquirerOutcome::Approved { reference, tds } => Self {
+                    error: None,
+                    reference: Some(reference),
+                    tds: *tds,
+                    needs_reversal: false,
+                },
+                AcquirerOutcome::Declined(error) => failed(*error, false),
+            },
+            Conclusion::NotDone if is_challenged => {
+                failed(ProcessingError::FAILED_3D_SECURE, false)
+            }
+            Conclusion::NotDone => failed(ProcessingError::TRY_AGAIN, false),
+            Conclusion::Abandoned => failed(ProcessingError::FAILED_3D_SECURE, true),
         }
     }
 }
@@ -97,6 +181,8 @@ impl<'a> PaymentResult<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CardOnFile {
     pub(crate) card: Card,
+    /// The acquirer that knows the reference.
+    pub(crate) acquirer: Option<AcquirerName>,
     /// The acquirer's reference of the card.
     pub(crate) reference: String,
 }
@@ -108,13 +194,16 @@ pub(crate) struct OutboxEntry {
     /// The acquirer executes the entry once, however often it is sent.
     pub(crate) key: AcquirerKey,
     pub(crate) transaction: Id,
-    /// The key of the authorization. The acquirer knows the payment by it.
-    pub(crate) payment: AcquirerKey,
+    /// The authorization that the entry changes.
+    pub(crate) authorization: Authorization,
     /// The acquirer's reference of the card. `None` if the payment failed.
     pub(crate) reference: Option<String>,
     pub(crate) kind: OutboxKind,
-    /// In minor units of the payment's currency.
+    pub(crate) currency: Currency,
+    /// In minor units.
     pub(crate) amount: i64,
+    /// Whether the whole amount of the transaction is voided. Then nothing is captured.
+    pub(crate) is_fully_voided: bool,
     /// Whether the entry is the first capture of the transaction. The sandbox sends its test
     /// notifications after this one.
     pub(crate) is_first_capture: bool,
@@ -152,28 +241,53 @@ impl OutboxKind {
 mod tests {
     use super::*;
 
+    fn approved() -> AcquirerOutcome {
+        AcquirerOutcome::Approved { reference: "r".to_owned(), tds: ThreeDSecure::Attempt }
+    }
+
     #[test]
-    fn a_payment_without_an_outcome_has_failed_and_is_reversed() {
-        for (is_challenged, error) in
-            [(true, ProcessingError::FAILED_3D_SECURE), (false, ProcessingError::TRY_AGAIN)]
-        {
-            let failed = PaymentResult::of(None, is_challenged);
-            assert_eq!((failed.error, failed.needs_reversal), (Some(error), true));
+    fn a_payment_that_the_acquirer_has_not_done_has_failed() {
+        for is_keyed in [true, false] {
+            let failed = PaymentResult::of(&Conclusion::NotDone, false, is_keyed);
+            assert_eq!(
+                (failed.error, failed.needs_reversal),
+                (Some(ProcessingError::TRY_AGAIN), false)
+            );
+            for (conclusion, needs_reversal) in
+                [(Conclusion::NotDone, false), (Conclusion::Abandoned, true)]
+            {
+                let failed = PaymentResult::of(&conclusion, true, is_keyed);
+                assert_eq!(failed.error, Some(ProcessingError::FAILED_3D_SECURE));
+                assert_eq!(failed.needs_reversal, needs_reversal);
+            }
         }
+    }
+
+    #[test]
+    fn an_approval_that_no_caller_can_learn_is_reversed() {
+        let found = Conclusion::Found(approved());
+        let unknown = PaymentResult::of(&found, false, false);
+        assert_eq!(
+            (unknown.error, unknown.needs_reversal),
+            (Some(ProcessingError::TRY_AGAIN), true)
+        );
+        let known = PaymentResult::of(&found, false, true);
+        assert_eq!((known.error, known.needs_reversal), (None, false));
     }
 
     #[test]
     fn the_outcome_of_the_acquirer_overrides_the_challenge() {
         for is_challenged in [true, false] {
             let declined = AcquirerOutcome::Declined(ProcessingError::DECLINED);
-            let declined = PaymentResult::of(Some(&declined), is_challenged);
-            assert_eq!(declined.error, Some(ProcessingError::DECLINED));
-            let approved =
-                AcquirerOutcome::Approved { reference: "r".to_owned(), tds: ThreeDSecure::Attempt };
-            let approved = PaymentResult::of(Some(&approved), is_challenged);
+            for declined in [Conclusion::Answered(declined.clone()), Conclusion::Found(declined)] {
+                let declined = PaymentResult::of(&declined, is_challenged, false);
+                assert_eq!(declined.error, Some(ProcessingError::DECLINED));
+                assert!(!declined.needs_reversal);
+            }
+            let approved = Conclusion::Answered(approved());
+            let approved = PaymentResult::of(&approved, is_challenged, false);
             assert_eq!((approved.error, approved.reference), (None, Some("r")));
-            assert_eq!(approved.tds, ThreeDSecure::Attempt);
-            assert!(!declined.needs_reversal && !approved.needs_reversal);
+            assert_eq!((approved.tds, approved.needs_reversal), (ThreeDSecure::Attempt, false));
         }
     }
 }

@@ -92,6 +92,7 @@ impl ProcessingError {
     pub(crate) const INSUFFICIENT_FUNDS: Self = Self(&ROWS[6]);
     pub(crate) const DECLINED: Self = Self(&ROWS[7]);
     pub(crate) const EXPIRED: Self = Self(&ROWS[5]);
+    pub(crate) const REJECTED: Self = Self(&ROWS[10]);
     pub(crate) const TRY_AGAIN: Self = Self(&ROWS[11]);
     pub(crate) const MAY_NOT_CREATE: Self = Self(&ROWS[24]);
     pub(crate) const MAY_NOT_SAVE: Self = Self(&ROWS[25]);
@@ -101,6 +102,11 @@ impl ProcessingError {
 
     pub(crate) fn from_code(code: u8) -> Option<Self> {
         ROWS.iter().find(|row| row.code == code).map(Self)
+    }
+
+    /// The error with this code, if it is one that an acquirer decides.
+    pub(crate) fn of_acquirer(code: u8) -> Option<Self> {
+        Some(code).filter(|code| matches!(code, 2..=12 | 25 | 29..=31)).and_then(Self::from_code)
     }
 
     pub(crate) fn code(self) -> u8 {
@@ -169,6 +175,7 @@ mod tests {
             (ProcessingError::EXPIRED, 6),
             (ProcessingError::INSUFFICIENT_FUNDS, 7),
             (ProcessingError::DECLINED, 8),
+            (ProcessingError::REJECTED, 11),
             (ProcessingError::TRY_AGAIN, 12),
             (ProcessingError::MAY_NOT_CREATE, 27),
             (ProcessingError::MAY_NOT_SAVE, 28),

@@ -37,10 +37,12 @@ use super::{
     merchant::{Descriptor, Email, MerchantDetails, MerchantUpdate, Name, Notes, Pricing},
     movement::{MovementError, MovementRequest},
     notification::Notification,
-    payment::{AcquirerOutcome, CardOnFile, Payment},
+    outbox::SendingReport,
+    payment::{CardOnFile, Conclusion, Payment},
     payout::PayoutRequest,
     processing::ProcessingError,
     rates::Exchange,
+    sandbox_clock::AdvanceBy,
     transaction::{Amounts, Step, TransactionVersion},
     webhook::{MAX_WEBHOOKS, Webhook, WebhookDetails, WebhookSecret, WebhookUpdate},
 };
@@ -56,7 +58,8 @@ pub(crate) use changes::{
     Balance, CaptureRow, Changes, DeliveryAttemptRow, InvitationAttempt, KeyChange, Membership,
     MerchantTexts, NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
     NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting,
-    NumberedSlice, NumberedStep, ProgressRow, RetryRow, TransactionUpdate, UsedLink, WebhookRow,
+    NumberedSlice, NumberedStep, OutboxRetry, ProgressRow, RetryRow, StepOrigin, TransactionUpdate,
+    UsedLink, WebhookRow,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{
@@ -142,13 +145,17 @@ pub(crate) enum Action {
         /// The payment link, if it pays only once. Rejected if the link has paid, or is paying.
         link: Option<LinkDigest>,
     },
-    /// Record the outcome of a pending payment. Only its first outcome counts: later ones are
-    /// rejected.
+    /// Record the acquirer's ID of the authorization that it will be asked for.
+    PreparePayment {
+        /// The ID from [`Outcome::PaymentBegun`].
+        pending_payment: Id,
+        authorization: String,
+    },
+    /// Record the end of a pending payment. Only the first one counts: later ones are rejected.
     ConcludePayment {
         /// The ID from [`Outcome::PaymentBegun`].
         pending_payment: Id,
-        /// The acquirer's outcome. `None`: the payment is recorded as failed, and reversed.
-        acquirer_outcome: Option<AcquirerOutcome>,
+        conclusion: Conclusion,
         /// The card data that may be stored. `None` if the caller does not have it.
         card: Option<Box<Card>>,
     },
@@ -186,9 +193,15 @@ pub(crate) enum Action {
         /// As in [`Action::Move`].
         steps: u32,
     },
-    /// Delete outbox entries that an acquirer has confirmed.
-    DeleteOutboxEntries {
-        entries: Vec<Id>,
+    /// Record which outbox entries were sent.
+    RecordSending(SendingReport),
+    /// Delete an outbox entry that the acquirer refuses, and reverse what was booked with it.
+    /// Rejected if the entry does not exist.
+    RefuseEntry {
+        entry: Id,
+        transaction: Id,
+        /// The key of the entry.
+        operation: AcquirerKey,
     },
     /// Count an attempt to send an invitation. Rejected if no attempt is due.
     StartInvitationAttempt {
@@ -243,6 +256,16 @@ pub(crate) enum Action {
     /// Record that the expiry job has checked all transactions up to this one.
     SaveExpiryCursor {
         through: Id,
+    },
+    /// Advance the sandbox clock of an app.
+    AdvanceClock {
+        app: Id,
+        by: AdvanceBy,
+    },
+    /// Record that all that is due after this advance has been ended.
+    FinishAdvance {
+        app: Id,
+        advance: Id,
     },
 }
 

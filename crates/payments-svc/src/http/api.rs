@@ -5,8 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use common::{bearer::BearerToken, limits::Budget};
 
-use super::signature::SignatureKey;
-use crate::app::{Payments, UnknownNotifications};
+use crate::app::{Payments, SignatureKey, UnknownNotifications};
 
 pub(crate) struct Api {
     pub(crate) payments: Arc<Payments>,
@@ -14,6 +13,10 @@ pub(crate) struct Api {
     pub(crate) apps_token: Option<BearerToken>,
     /// Verifies notifications of acquirers. If `None`, `POST /acquirer/events` does not exist.
     pub(crate) signature: Option<SignatureKey>,
+    /// Verifies Stripe's events. If `None`, `POST /stripe/events` does not exist.
+    pub(crate) stripe_signature: Option<SignatureKey>,
+    /// Whether `POST /sandbox/clock` exists.
+    pub(crate) sandbox_clock: bool,
     pub(crate) unknown_notifications: UnknownNotifications,
     /// Limits the bytes of list responses that callers have not read yet.
     pub(crate) responses: Arc<Budget>,

@@ -44,7 +44,7 @@ struct CardOutput<'a> {
     merchant_id: Id,
     #[serde(serialize_with = "as_date")]
     created: Timestamp,
-    bin: &'a str,
+    bin: Option<&'a str>,
     last4: &'a str,
     scheme: Option<&'static str>,
     #[serde(serialize_with = "as_date")]
@@ -60,7 +60,7 @@ impl<'a> CardOutput<'a> {
             id: saved.id,
             merchant_id: saved.merchant,
             created: saved.created,
-            bin: &saved.card.bin,
+            bin: saved.card.known_bin(),
             last4: &saved.card.last4,
             scheme: saved.card.scheme.public_name(),
             expiry: saved.card.expiry.end(),

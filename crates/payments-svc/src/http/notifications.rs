@@ -7,21 +7,22 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderName, StatusCode},
+    http::{HeaderMap, StatusCode},
 };
 use jiff::Timestamp;
 
 use super::api::Api;
 use crate::{
-    app::{self, Payments, now},
+    app::{self, Payments, SignatureError, SignatureKey, now},
     domain::{
         AcquirerEvent, AcquirerId, Amount, Decision, FraudReason, Name, Notification, Reason,
         acquirer_time,
     },
-    web::{Body, Error, Fields, Reported, SignatureError},
+    web::{Body, Error, Fields, Reported},
 };
 
-const SIGNATURE: HeaderName = HeaderName::from_static("acquirer-signature");
+/// The characters of an acquirer's reason that are logged.
+const MAX_REASON: usize = 200;
 
 /// Books a notification. A repeated one changes nothing.
 pub(super) async fn receive(
@@ -30,14 +31,25 @@ pub(super) async fn receive(
     body: Body,
 ) -> Result<StatusCode, Error> {
     let key = api.signature.as_ref().ok_or(app::Error::NotFound)?;
-    let signature = headers.get(SIGNATURE).ok_or(Error::Unsigned(SignatureError::Missing))?;
-    let signature = signature.to_str().map_err(|_| Error::Unsigned(SignatureError::Malformed))?;
-    key.verify(signature, body.as_bytes(), now()).map_err(Error::Unsigned)?;
+    verify(key, "Acquirer-Signature", &headers, &body)?;
     match body.read(|fields| received(fields, &api.payments))? {
         Received::Known(notification) => api.payments.book_notification(*notification).await?,
         Received::Unknown(id) => api.unknown_notifications.record(&id),
     }
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Verifies the signature of a body, which is in the header of this name.
+pub(super) fn verify(
+    key: &SignatureKey,
+    header: &'static str,
+    headers: &HeaderMap,
+    body: &Body,
+) -> Result<(), Error> {
+    let signature = headers.get(header).ok_or(SignatureError::Missing);
+    let signature = signature.and_then(|it| it.to_str().map_err(|_| SignatureError::Malformed));
+    let verified = signature.and_then(|it| key.verify(it, &[body.as_bytes()], now()));
+    verified.map_err(|error| Error::Unsigned { header, error })
 }
 
 enum Received {
@@ -56,6 +68,7 @@ fn received(fields: &mut Fields<'_>, payments: &Payments) -> Result<Received, Re
             "dispute.won" => |fields, _| decided(fields, Decision::Won),
             "dispute.lost" => |fields, _| decided(fields, Decision::Lost),
             "fraud.reported" => |fields, _| alert(fields),
+            "operation.refused" => |fields, _| refused(fields),
             _ => return created.and(id).map(Received::Unknown),
         };
     let transaction = fields.required("transactionId", str::parse);
@@ -84,6 +97,17 @@ fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<AcquirerEv
 
 fn decided(fields: &mut Fields<'_>, decision: Decision) -> Result<AcquirerEvent, Reported> {
     Ok(AcquirerEvent::Decided { dispute: fields.required("disputeId", str::parse)?, decision })
+}
+
+fn refused(fields: &mut Fields<'_>) -> Result<AcquirerEvent, Reported> {
+    let operation = fields.required("operation", str::parse);
+    let reason = fields.optional("reason", |text| Ok::<_, String>(shown(text)));
+    Ok(AcquirerEvent::Refused { operation: operation?, reason: reason? })
+}
+
+/// The beginning of a text, for the log.
+fn shown(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(MAX_REASON).collect()
 }
 
 fn alert(fields: &mut Fields<'_>) -> Result<AcquirerEvent, Reported> {

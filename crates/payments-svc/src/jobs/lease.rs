@@ -12,12 +12,12 @@ const RENEW_EVERY: Duration = Duration::from_secs(1);
 /// The right of one process to run a job.
 pub(super) struct Lease {
     store: Store,
-    job: &'static str,
+    job: String,
 }
 
 impl Lease {
-    pub(super) fn new(store: Store, job: &'static str) -> Self {
-        Self { store, job }
+    pub(super) fn new(store: Store, job: impl Into<String>) -> Self {
+        Self { store, job: job.into() }
     }
 
     /// Runs the job, unless another process holds the lease. If the lease is lost, the job is
@@ -37,7 +37,7 @@ impl Lease {
 
     /// Takes or renews the lease. False if another process holds it.
     async fn take(&self) -> Result<bool, StoreError> {
-        self.store.lease(self.job).await
+        self.store.lease(&self.job).await
     }
 
     /// Renews the lease, and returns when it is lost.

@@ -1,110 +1,183 @@
 //! The outbox: captures, refunds, voids and reversals that are sent to acquirers until the
-//! acquirers confirm them. An entry has the type [`OutboxEntry`].
+//! acquirers confirm or refuse them. An entry has the type [`OutboxEntry`], and
+//! [`OutboxQueue`] chooses the next one to send.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-};
+use std::{pin::pin, sync::Arc, time::Duration};
 
-use futures_util::{StreamExt as _, stream};
+use common::error::Cause;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{Lease, warn};
+use super::{FAST_INTERVAL, Lease, warn};
 use crate::{
-    acquirer::Acquirers,
+    acquirer::{Acquirers, Execution},
     app::{NotificationError, Payments},
-    domain::{Id, OutboxEntry, write::Action},
-    store::{JOB_BATCH, Store, StoreError, now},
+    domain::{
+        AcquirerName, GIVE_UP_AFTER, Id, OutboxEntry, OutboxQueue, QueuedEntry, SendingReport,
+        Sent, write::Action,
+    },
+    store::{Store, StoreError, now},
 };
 
-/// Number of transactions whose entries are sent at the same time.
-const AT_ONCE: usize = 16;
+/// While fewer entries are in memory, the next ones are read: at most 2,000 more. It is more than
+/// twice the number that is sent at once, so that the next ones are there when all these have ended.
+const READ_BELOW: usize = 1500;
 
-/// Sends outbox entries to acquirers, in one process at a time. A process that freezes and resumes
-/// can repeat entries. Acquirers carry out each ID once.
+/// Results are recorded together: after this time, or if there are [`MAX_REPORT`].
+const RECORD_EVERY: Duration = Duration::from_millis(200);
+
+const MAX_REPORT: usize = 1000;
+
+/// Sends the outbox entries of one acquirer, in one process at a time. A process that freezes and
+/// resumes can repeat entries. Acquirers carry out each key once.
 pub(super) struct Outbox {
     store: Store,
     acquirers: Arc<Acquirers>,
     payments: Arc<Payments>,
+    acquirer: AcquirerName,
+    /// Maximum number of entries that are sent at the same time.
+    at_once: usize,
     lease: Lease,
 }
 
-impl Outbox {
-    pub(super) fn new(store: Store, acquirers: Arc<Acquirers>, payments: Arc<Payments>) -> Self {
-        let lease = Lease::new(store.clone(), "instructions");
-        Self { store, acquirers, payments, lease }
-    }
-
-    /// Sends the pending entries, unless another process does.
-    pub(super) async fn round(&self) -> Result<(), StoreError> {
-        self.lease.hold(self.send_pending()).await
-    }
-
-    /// Sends every pending entry once. If an entry fails, the later entries of the same transaction
-    /// are skipped.
-    async fn send_pending(&self) -> Result<(), StoreError> {
-        let (mut after, mut stuck) = (Id::MIN, HashSet::new());
-        loop {
-            let page = self.store.outbox_entries(after).await?;
-            let Some(last) = page.last() else { return Ok(()) };
-            after = last.id;
-            let is_last = i64::try_from(page.len()).is_ok_and(|length| length < JOB_BATCH);
-            // The entries of one transaction are sent in order. Several transactions are sent
-            // concurrently.
-            let mut transactions = BTreeMap::<Id, Vec<OutboxEntry>>::new();
-            for instruction in page {
-                transactions.entry(instruction.transaction).or_default().push(instruction);
-            }
-            transactions.retain(|transaction, _| !stuck.contains(transaction));
-            let progress = stream::iter(transactions)
-                .map(async |(transaction, entries)| (transaction, self.carry_out(entries).await))
-                .buffer_unordered(AT_ONCE);
-            let progress: Vec<(Id, Progress)> = progress.collect().await;
-            let is_stuck = progress.iter().filter(|(_, progress)| !progress.is_complete);
-            stuck.extend(is_stuck.map(|(transaction, _)| *transaction));
-            let instructions: Vec<Id> =
-                progress.into_iter().flat_map(|(_, progress)| progress.carried_out).collect();
-            if !instructions.is_empty() {
-                let _confirmed =
-                    self.store.write(Action::DeleteOutboxEntries { entries: instructions }).await?;
-            }
-            if is_last {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Sends the entries of one transaction in order. If one fails, it and those after it stay
-    /// pending until the next round. An entry counts as carried out only after the notifications
-    /// that it causes are booked or permanently rejected.
-    async fn carry_out(&self, entries: Vec<OutboxEntry>) -> Progress {
-        let mut carried_out = Vec::new();
-        for instruction in entries {
-            match self.acquirers.carry_out(&instruction, now()).await {
-                Ok(notifications) => {
-                    for notification in notifications {
-                        let booked = self.payments.book_notification(notification).await;
-                        let is_temporary =
-                            booked.as_ref().is_err_and(NotificationError::is_temporary);
-                        warn("booking a notification", booked);
-                        if is_temporary {
-                            return Progress { carried_out, is_complete: false };
-                        }
-                    }
-                    carried_out.push(instruction.id);
-                }
-                Err(error) => {
-                    warn("sending an outbox entry", Err(error));
-                    return Progress { carried_out, is_complete: false };
-                }
-            }
-        }
-        Progress { carried_out, is_complete: true }
-    }
+/// The answer to an entry.
+enum Answer {
+    CarriedOut,
+    Refused,
+    None,
 }
 
-/// The outbox entries of one transaction that its acquirer has carried out.
-struct Progress {
-    carried_out: Vec<Id>,
-    /// Whether all entries were carried out. If false, one failed, and later ones were not sent.
-    is_complete: bool,
+impl Outbox {
+    pub(super) fn new(
+        store: Store,
+        acquirers: Arc<Acquirers>,
+        payments: Arc<Payments>,
+        (acquirer, at_once): (AcquirerName, usize),
+    ) -> Self {
+        let lease = Lease::new(store.clone(), format!("outbox {}", acquirer.name()));
+        Self { store, acquirers, payments, acquirer, at_once, lease }
+    }
+
+    /// Sends entries until the lease is lost or the store fails. Returns at once if another process
+    /// has the lease.
+    pub(super) async fn run(&self) -> Result<(), StoreError> {
+        self.lease.hold(self.send_all()).await
+    }
+
+    async fn send_all(&self) -> Result<(), StoreError> {
+        let (mut queue, mut after) = (OutboxQueue::default(), Id::MIN);
+        let mut sending = pin!(FuturesUnordered::new());
+        loop {
+            let deadline = Instant::now() + RECORD_EVERY;
+            let mut report = SendingReport::default();
+            let read_at = self.store.database_time().await?;
+            if queue.len() < READ_BELOW {
+                after = self.read(&mut queue, (after, read_at), &mut report).await?;
+            }
+            let mut refused = Vec::new();
+            loop {
+                while sending.len() < self.at_once
+                    && let Some(queued) = queue.next()
+                {
+                    sending.push(self.send(queued, read_at));
+                }
+                let Some((entry, answer)) = (tokio::select! {
+                    biased;
+                    Some(answered) = sending.next() => Some(answered),
+                    () = sleep_until(deadline) => None,
+                }) else {
+                    break;
+                };
+                let sent = match answer {
+                    Answer::None => Sent::Failed,
+                    Answer::CarriedOut | Answer::Refused => Sent::Answered,
+                };
+                match answer {
+                    Answer::CarriedOut => report.done.push(entry.id),
+                    Answer::Refused => refused.push(entry.clone()),
+                    Answer::None => {}
+                }
+                report.postponed.extend(queue.finish(entry.transaction, sent));
+                if report.len() >= MAX_REPORT || (sending.is_empty() && queue.len() == 0) {
+                    break;
+                }
+            }
+            for OutboxEntry { id: entry, transaction, key: operation, .. } in refused {
+                let refusal = Action::RefuseEntry { entry, transaction, operation };
+                let _recorded = self.store.write(refusal).await?;
+            }
+            if report.len() > 0 {
+                let _recorded = self.store.write(Action::RecordSending(report)).await?;
+            } else if sending.is_empty() {
+                sleep(FAST_INTERVAL).await;
+            }
+        }
+    }
+
+    /// Reads entries that are due, and new ones after this ID, into the queue. Returns the ID up to
+    /// which all new entries were read.
+    async fn read(
+        &self,
+        queue: &mut OutboxQueue,
+        (after, now): (Id, Timestamp),
+        report: &mut SendingReport,
+    ) -> Result<Id, StoreError> {
+        let due = self.store.due_outbox_entries(self.acquirer, now).await?;
+        let (new, through) = self.store.new_outbox_entries(self.acquirer, after).await?;
+        let postponed = due.into_iter().chain(new).filter_map(|queued| queue.add(queued, now));
+        report.postponed.extend(postponed);
+        Ok(through)
+    }
+
+    async fn send(&self, queued: QueuedEntry, read_at: Timestamp) -> (OutboxEntry, Answer) {
+        let QueuedEntry { entry, attempts, .. } = queued;
+        let execution = match self.acquirers.carry_out(&entry, now()).await {
+            Ok(execution) => Some(execution),
+            Err(error) => {
+                let (cause, failed) = (Cause::new(error), attempts.saturating_add(1));
+                tracing::warn!(entry.id = %entry.id, attempts = failed, %cause, "entry not sent");
+                let age = read_at.duration_since(entry.id.created());
+                let is_old = age >= SignedDuration::try_from(GIVE_UP_AFTER).unwrap_or_default();
+                if is_old { self.give_up(&entry).await } else { None }
+            }
+        };
+        let answer = match execution {
+            None => Answer::None,
+            Some(Execution::Done(notifications)) => {
+                let mut answer = Answer::CarriedOut;
+                for notification in notifications {
+                    let booked = self.payments.book_notification(notification).await;
+                    if booked.as_ref().is_err_and(NotificationError::is_temporary) {
+                        answer = Answer::None;
+                    }
+                    warn("booking a notification", booked);
+                }
+                answer
+            }
+            Some(Execution::Refused { reason }) => {
+                let (transaction, kind) = (entry.transaction, entry.kind.name());
+                tracing::warn!(
+                    entry.id = %entry.id, transaction.id = %transaction, kind, reason,
+                    "the acquirer refused an entry"
+                );
+                Answer::Refused
+            }
+        };
+        (entry, answer)
+    }
+
+    /// Asks for an entry that the acquirer has not answered for [`GIVE_UP_AFTER`]. The question
+    /// closes its key. Without an answer, the entry stays in the outbox.
+    async fn give_up(&self, entry: &OutboxEntry) -> Option<Execution> {
+        let never_done = || Execution::Refused { reason: "not carried out for three days".into() };
+        match self.acquirers.ask_entry(entry, now()).await {
+            Ok(execution) => Some(execution.unwrap_or_else(never_done)),
+            Err(error) => {
+                let cause = Cause::new(error);
+                tracing::warn!(entry.id = %entry.id, %cause, "outcome of an entry still unknown");
+                None
+            }
+        }
+    }
 }

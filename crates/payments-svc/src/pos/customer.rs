@@ -6,8 +6,9 @@ use std::sync::Arc;
 use axum::{extract::State, response::Response};
 use common::limits::ClientAddress;
 
+use super::settings::Settings;
 use crate::{
-    app::{self, Attempt, Charge, Origin, Payments},
+    app::{self, Charge, Origin, Payments},
     domain::{
         Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry, FieldError,
         Merchant, Notes, Payment, SecurityCode,
@@ -27,6 +28,7 @@ struct PayInput {
 /// Pays with a card that the customer typed.
 pub(super) async fn pay(
     State(payments): State<Arc<Payments>>,
+    State(settings): State<Arc<Settings>>,
     address: ClientAddress,
     body: Body,
 ) -> Result<Response, Error> {
@@ -34,7 +36,7 @@ pub(super) async fn pay(
     body.wipe();
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
     let merchant = payments.merchant_of_attempt(&key, address).await?;
-    check_live(&card, &merchant)?;
+    check_live(&card, &merchant, &settings)?;
     // A payment needs no exchange rate, but without one it could not be captured.
     let exchanges = payments.exchanges(currency, &merchant.terms());
     let _rates = exchanges.map_err(|error| app::Error::field("currency", error))?;
@@ -45,6 +47,7 @@ pub(super) async fn pay(
         descriptor: descriptor.unwrap_or_else(|| merchant.details.descriptor.clone()),
         custom,
         recurring: false,
+        acquirer: payments.acquirer_of(&merchant),
     };
     let charge = Charge::typed(&merchant, payment, card, Origin::Transactions(address));
     Ok(json::paid(payments.pay(charge).await?))
@@ -93,10 +96,19 @@ fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Reported> {
     Ok(CardDetails { number: number?, expiry: Expiry::new(year?, month?), code: code? })
 }
 
-/// Rejects a card of a live merchant that no bank can have issued. Nothing is sent to the acquirer.
-fn check_live(card: &CardDetails, merchant: &Merchant) -> Result<(), app::Error> {
+/// Rejects a card of a live merchant that no bank can have issued, and every card if only the
+/// acquirer's script may read cards. Nothing is sent to the acquirer.
+fn check_live(
+    card: &CardDetails,
+    merchant: &Merchant,
+    settings: &Settings,
+) -> Result<(), app::Error> {
     if merchant.details.test {
         return Ok(());
+    }
+    if settings.tokenizer.is_some() {
+        let refused = "card numbers are not accepted here: use the payment page";
+        return Err(app::Error::field("card", refused));
     }
     let number = (!card.number.is_plausible(false)).then(|| {
         FieldError::new("card.number", "has a wrong length or check digit: correct the number")
@@ -110,6 +122,7 @@ fn check_live(card: &CardDetails, merchant: &Merchant) -> Result<(), app::Error>
 /// Saves a card that the customer typed (deprecated).
 pub(super) async fn save(
     State(payments): State<Arc<Payments>>,
+    State(settings): State<Arc<Settings>>,
     address: ClientAddress,
     body: Body,
 ) -> Result<Response, Error> {
@@ -122,9 +135,8 @@ pub(super) async fn save(
     body.wipe();
     let (key, card, notes) = input?;
     let merchant = payments.merchant_of_attempt(&key, address).await?;
-    check_live(&card, &merchant)?;
-    let (merchant, test) = (merchant.id, merchant.details.test);
-    let attempt = Attempt { merchant, test, origin: Origin::Cards(address) };
-    let saved = payments.save_typed_card(attempt, card, notes).await?;
+    check_live(&card, &merchant, &settings)?;
+    let origin = Origin::Cards(address);
+    let saved = payments.save_typed_card(&merchant, origin, card, notes).await?;
     Ok(saved.map_or_else(json::declined, json::saved))
 }

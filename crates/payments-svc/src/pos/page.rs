@@ -3,7 +3,11 @@
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{
+    extract::State,
+    http::{StatusCode, Uri},
+    response::Response,
+};
 use common::{error::Cause, limits::ClientAddress};
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -20,11 +24,11 @@ use super::{
 use crate::{
     app::{self, Attempt, Charge, Origin, Payments, now},
     domain::{
-        Amount, CardDetails, CardNumber, ChallengeAnswer, Currency, Expiry, Id, Payment,
+        Amount, CardDetails, CardNumber, CardToken, ChallengeAnswer, Currency, Expiry, Id, Payment,
         ProcessingError, Scheme, SecurityCode,
         write::{KeyState, Outcome, StoredIdempotencyKey},
     },
-    web::{Body, Error},
+    web::{Body, Error, fields},
 };
 
 /// Shows the step that the payment is at: amount, card, waiting, challenge or result.
@@ -89,7 +93,11 @@ fn card(visit: &Visit, TypedCard { wrong, expiry, .. }: TypedCard) -> Response {
     let is_right = wrong == WrongCard::default();
     let status = if is_right { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     let page = CardPage { language: visit.language, visit, wrong, expiry };
-    visit.with_cookie(view::page(status, &page))
+    let response = match visit.tokenizer() {
+        Some(tokenizer) => view::page_with(status, &page, tokenizer.policy.clone()),
+        None => view::page(status, &page),
+    };
+    visit.with_cookie(response)
 }
 
 async fn pending(
@@ -104,7 +112,8 @@ async fn pending(
         return Ok(view::page(StatusCode::OK, &ProcessingPage { language, visit }));
     };
     let action = visit::page_url("challenge", &visit.link, Some(form));
-    let page = ChallengePage { language, visit, last4: &challenge.card.last4, action };
+    let (last4, url) = (&challenge.card.last4, challenge.url());
+    let page = ChallengePage { language, visit, last4, url, action };
     Ok(view::page(StatusCode::OK, &page))
 }
 
@@ -115,15 +124,32 @@ async fn result(
     error: Option<ProcessingError>,
 ) -> Result<Response, Problem> {
     let receipt = payments.receipt(transaction).await.map_err(|error| visit.problem(error))?;
-    let language = visit.language;
-    let retry_url = visit::link_url(&visit.link, None);
     let shop_url = visit.link.redirect.as_ref().map(|redirect| match error {
         None => redirect.with(transaction),
         Some(_) => redirect.as_str().to_owned(),
     });
-    let declined = error.map(ProcessingError::group);
-    let page = ResultPage { language, visit, transaction, receipt, declined, retry_url, shop_url };
-    Ok(view::page(StatusCode::OK, &page))
+    let transaction = Some(transaction);
+    Ok(view::page(
+        StatusCode::OK,
+        &ResultPage { transaction, receipt, shop_url, ..ResultPage::new(visit, error) },
+    ))
+}
+
+/// The result without the receipt, if another browser than this one paid with the form.
+async fn result_elsewhere(
+    payments: &Payments,
+    visit: &Visit,
+    form: FormToken,
+) -> Result<Option<Response>, Problem> {
+    let keyed = visit.idempotency_key(form);
+    let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
+    let other = known.filter(|known| known.request != keyed.request);
+    Ok(match other.map(|known| known.state) {
+        Some(KeyState::Answered(Outcome::PaymentConcluded { error, .. })) => {
+            Some(view::page(StatusCode::OK, &ResultPage::new(visit, error)))
+        }
+        _ => None,
+    })
 }
 
 /// Pays with the typed card, once for each form.
@@ -144,7 +170,7 @@ pub(super) async fn pay(
         }
     };
     let body = body.map_err(|error| visit.problem(error))?;
-    let (details, typed) = TypedCard::read(&body, visit.link.test, now());
+    let (submitted, typed) = TypedCard::read(&body, &visit, now());
     body.wipe();
     visit.browser.use_field(typed.browser);
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
@@ -158,12 +184,15 @@ pub(super) async fn pay(
     if may_be_known && is_known(&payments, &visit, form).await? {
         return outcome(&payments, &visit, form).await;
     }
-    match details {
+    match submitted {
         _ if is_old => Err(form_expired(&visit)),
         _ if has_expired => Err(visit.because(Reason::LinkExpired)),
         None => Ok(card(&visit, typed)),
-        Some(details) => {
-            let charge = charge(&visit, due, details, address);
+        Some(submitted) => {
+            let Some(charge) = charge(&payments, &visit, (due, form), submitted, address).await?
+            else {
+                return Ok(card(&visit, TypedCard::wrong_number()));
+            };
             match payments.charge(charge, Some(visit.idempotency_key(form))).await {
                 Err(refused @ app::Error::RateLimited(_)) => {
                     rate_limited(&payments, &visit, Some(form), refused).await
@@ -211,12 +240,14 @@ async fn outcome(payments: &Payments, visit: &Visit, form: FormToken) -> Result<
     }
 }
 
-fn charge(
+/// `None` if the acquirer does not know the token of the card.
+async fn charge(
+    payments: &Payments,
     visit: &Visit,
-    (currency, amount): (Currency, Amount),
-    details: CardDetails,
+    ((currency, amount), form): ((Currency, Amount), FormToken),
+    submitted: Submitted,
     address: ClientAddress,
-) -> Charge {
+) -> Result<Option<Charge>, Problem> {
     let merchant = &visit.merchant;
     let payment = Payment {
         merchant: merchant.id,
@@ -226,9 +257,19 @@ fn charge(
         // Cannot fail: reading the link has checked it.
         custom: visit.link.custom().unwrap_or_default(),
         recurring: false,
+        acquirer: payments.acquirer_of(merchant),
     };
-    let link = visit.link.digest_if_once();
-    Charge { link, ..Charge::typed(merchant, payment, details, Origin::Page(address)) }
+    let (link, return_url) = (visit.link.digest_if_once(), Some(visit.return_url(form)));
+    let origin = Origin::Page(address);
+    let charge = match submitted {
+        Submitted::Details(details) => Charge::typed(merchant, payment, details, origin),
+        Submitted::Token(token) => {
+            let card = payments.card(&token).await.map_err(|error| visit.problem(error))?;
+            let Some(card) = card else { return Ok(None) };
+            Charge::tokenized(merchant, payment, (card, token), origin)
+        }
+    };
+    Ok(Some(Charge { link, return_url, ..charge }))
 }
 
 /// Continues a challenged payment with the answer of its customer.
@@ -259,6 +300,38 @@ pub(super) async fn respond(
         _ => Ok(()),
     };
     after(&payments, &visit, form, responded).await
+}
+
+/// Continues a challenged payment whose customer comes back from the page of the acquirer. Anybody
+/// may open this address, because the acquirer knows what the customer has answered there. The app
+/// of a bank may open it in another browser than the one that paid.
+pub(super) async fn returned(
+    State(payments): State<Arc<Payments>>,
+    address: ClientAddress,
+    mut visit: Visit,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let browser =
+        fields::read_query(uri.query(), |fields| fields.optional(browser::NAME, Uuid::parse_str));
+    visit.browser.use_field(browser.unwrap_or_default());
+    let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
+    if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
+        return rate_limited(&payments, &visit, Some(form), refused).await;
+    }
+    let known = payments.key(&visit.idempotency_key(form)).await;
+    let state = known.map_err(|error| visit.problem(error))?.map(|known| known.state);
+    let responded = match state {
+        Some(KeyState::InFlight(operation)) => {
+            let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
+            let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
+            payments.respond(attempt, operation, ChallengeAnswer::Returned).await
+        }
+        _ => Ok(()),
+    };
+    match result_elsewhere(&payments, &visit, form).await? {
+        Some(page) => Ok(page),
+        None => after(&payments, &visit, form, responded).await,
+    }
 }
 
 /// Parses the value of the pressed button.
@@ -295,6 +368,13 @@ async fn after(
     }
 }
 
+/// The card of a form in which every field is right.
+enum Submitted {
+    Details(CardDetails),
+    /// The acquirer's script has read the card.
+    Token(CardToken),
+}
+
 /// The card form as it was submitted. It contains nothing of a number or a security code.
 #[derive(Default)]
 struct TypedCard {
@@ -307,8 +387,11 @@ struct TypedCard {
 
 impl TypedCard {
     /// Reads the form, and the card if every field is right.
-    fn read(body: &Body, test: bool, now: Timestamp) -> (Option<CardDetails>, Self) {
-        let mut typed = Self::default();
+    fn read(body: &Body, visit: &Visit, now: Timestamp) -> (Option<Submitted>, Self) {
+        if visit.tokenizer().is_some() {
+            return Self::read_token(body);
+        }
+        let (mut typed, test) = (Self::default(), visit.link.test);
         let read = body.read(|fields| {
             typed.browser = fields.optional(browser::NAME, Uuid::parse_str).unwrap_or_default();
             let number = fields.required("number", |typed| {
@@ -327,7 +410,7 @@ impl TypedCard {
             Ok(CardDetails { number: number?, expiry: expiry?, code: code? })
         });
         let invalid = match read {
-            Ok(details) => return (Some(details), typed),
+            Ok(details) => return (Some(Submitted::Details(details)), typed),
             Err(invalid) => invalid,
         };
         // If the body is not a form at all, its error has no field, and every field counts as
@@ -343,5 +426,22 @@ impl TypedCard {
             code: is_wrong("code"),
         };
         (None, typed)
+    }
+
+    fn read_token(body: &Body) -> (Option<Submitted>, Self) {
+        let mut browser = None;
+        let read = body.read(|fields| {
+            browser = fields.optional(browser::NAME, Uuid::parse_str).unwrap_or_default();
+            fields.required("paymentMethod", CardToken::new)
+        });
+        match read {
+            Ok(token) => (Some(Submitted::Token(token)), Self { browser, ..Self::default() }),
+            Err(_) => (None, Self { browser, ..Self::wrong_number() }),
+        }
+    }
+
+    fn wrong_number() -> Self {
+        let wrong = WrongCard { number: true, ..WrongCard::default() };
+        Self { wrong, ..Self::default() }
     }
 }

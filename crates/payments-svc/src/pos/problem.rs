@@ -36,6 +36,8 @@ pub(super) enum Reason {
     /// Another browser used the form, or the link has paid and pays only once.
     LinkUsed,
     LinkExpired,
+    /// No acquirer processes payments of the shop.
+    NoAcquirer,
     /// The form is too old. The link still works.
     FormExpired {
         retry_url: String,
@@ -46,16 +48,21 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self { language, reason } = self;
         let ask_shop = language.link_broken_hint();
+        let status = match reason {
+            Reason::NoAcquirer => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::GONE,
+        };
         let (heading, hint, retry_url) = match reason {
             Reason::Refused(error) => return refused(language, error),
             Reason::LinkUsed => (language.link_used(), ask_shop, None),
             Reason::LinkExpired => (language.link_expired(), ask_shop, None),
+            Reason::NoAcquirer => (language.unavailable(), language.declined_shop(), None),
             Reason::FormExpired { retry_url } => {
                 (language.form_expired(), language.form_expired_hint(), Some(retry_url))
             }
         };
         let page = ProblemPage { language, heading, hint, retry_url, invalid: Vec::new() };
-        view::page(StatusCode::GONE, &page)
+        view::page(status, &page)
     }
 }
 

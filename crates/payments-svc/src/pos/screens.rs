@@ -8,9 +8,9 @@ use super::{
     asset::VERSION,
     browser,
     language::Language,
-    visit::{AmountErrors, Visit, WrongCurrency},
+    visit::{AmountErrors, Visit, WrongCurrency, link_url},
 };
-use crate::domain::{Currency, DeclineGroup, Expiry, Id, Receipt};
+use crate::domain::{Currency, DeclineGroup, Expiry, Id, ProcessingError, Receipt};
 
 /// Asks for the currency and the amount that the link leaves open.
 #[derive(Template)]
@@ -90,14 +90,17 @@ impl ProcessingPage<'_> {
     }
 }
 
-/// The simulated bank of the sandbox asks the customer to confirm.
+/// The customer must confirm the payment: on a page of the acquirer, to which the page continues
+/// at once, or here, where the sandbox simulates a bank.
 #[derive(Template)]
 #[template(path = "challenge.html")]
 pub(super) struct ChallengePage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
     pub(super) last4: &'a str,
-    /// The URL that the form sends the answer to.
+    /// The page of the acquirer. `None`: the sandbox.
+    pub(super) url: Option<&'a str>,
+    /// The URL that the form of the sandbox sends the answer to.
     pub(super) action: String,
 }
 
@@ -113,7 +116,8 @@ impl ChallengePage<'_> {
 pub(super) struct ResultPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
-    pub(super) transaction: Id,
+    /// `None` for another browser than the one that paid.
+    pub(super) transaction: Option<Id>,
     pub(super) receipt: Option<Receipt>,
     /// The group of the response code; customers do not see the exact code. `None` if the payment
     /// succeeded.
@@ -123,6 +127,21 @@ pub(super) struct ResultPage<'a> {
     /// The URL of the shop's page, if the link has one. A customer who has paid goes there at once;
     /// others may go back there.
     pub(super) shop_url: Option<String>,
+}
+
+impl<'a> ResultPage<'a> {
+    /// The result without the receipt. `error`: `None` if the payment succeeded.
+    pub(super) fn new(visit: &'a Visit, error: Option<ProcessingError>) -> Self {
+        Self {
+            language: visit.language,
+            visit,
+            transaction: None,
+            receipt: None,
+            declined: error.map(ProcessingError::group),
+            retry_url: link_url(&visit.link, None),
+            shop_url: None,
+        }
+    }
 }
 
 impl ResultPage<'_> {

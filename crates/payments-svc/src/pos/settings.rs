@@ -1,23 +1,56 @@
 //! The settings of the payment page.
 
+use axum::http::HeaderValue;
 use url::Url;
 
+use super::view;
+
 pub(crate) struct Settings {
+    /// The public URL of the page. Ends with a slash.
+    pub(super) url: String,
     /// The path of the page, as browsers see it.
     pub(super) path: String,
     /// Whether browsers reach the page with TLS.
     pub(super) is_secure: bool,
     pub(super) terms_url: Option<Url>,
     pub(super) privacy_url: Option<Url>,
+    /// `None`: the page of a live merchant has fields for the card itself.
+    pub(super) tokenizer: Option<Tokenizer>,
+}
+
+/// The acquirer's script, which puts a field for the card into the page and gives a token for it. So
+/// the service does not receive card numbers.
+pub(crate) struct Tokenizer {
+    /// The public key for the script.
+    pub(super) key: String,
+    pub(super) script_url: String,
+    /// The Content Security Policy of a page with the script.
+    pub(super) policy: HeaderValue,
+}
+
+impl Tokenizer {
+    /// `api_url` is the URL to which the script sends the card.
+    pub(crate) fn new(key: String, script_url: &Url, api_url: &Url) -> Self {
+        let [script, api] = [script_url, api_url].map(|url| url.origin().ascii_serialization());
+        Self {
+            key,
+            script_url: script_url.to_string(),
+            policy: view::policy(Some((&script, &api))),
+        }
+    }
 }
 
 impl Settings {
     /// `url` is the public URL of the page.
     pub(crate) fn new(url: &str, terms_url: Option<Url>, privacy_url: Option<Url>) -> Self {
-        let url = Url::parse(url).ok();
-        let path = url.as_ref().map_or("/", Url::path);
-        let path = if path.ends_with('/') { path.to_owned() } else { format!("{path}/") };
-        let is_secure = url.is_some_and(|url| url.scheme() == "https");
-        Self { path, is_secure, terms_url, privacy_url }
+        let url = format!("{}/", url.trim_end_matches('/'));
+        let parsed = Url::parse(&url).ok();
+        let path = parsed.as_ref().map_or("/", Url::path).to_owned();
+        let is_secure = parsed.is_some_and(|url| url.scheme() == "https");
+        Self { url, path, is_secure, terms_url, privacy_url, tokenizer: None }
+    }
+
+    pub(crate) fn with_tokenizer(self, tokenizer: Tokenizer) -> Self {
+        Self { tokenizer: Some(tokenizer), ..self }
     }
 }

@@ -1,27 +1,46 @@
 //! The response and its headers, common to all pages.
 
+use std::sync::LazyLock;
+
 use askama::Template;
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 
-/// Content security policy: only files of this service and `data:` images, and no frames. The script
-/// asks the service for the outcome of a payment.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| policy(None));
+
+/// Content Security Policy: only files of this service and `data:` images, and no frames. The script
+/// asks the service for the outcome of a payment. `others`: the origins of the acquirer's script and
+/// of its API, if the page has that script.
 ///
 /// Decision: forms may only send to the service. Browsers apply this rule to every redirect after a
 /// form, so a redirect to the shop would be blocked. Customers who have paid go to the shop with a
 /// link and a meta refresh on the result page.
-const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
-     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-);
+pub(super) fn policy(others: Option<(&str, &str)>) -> HeaderValue {
+    let (script, api, frames) = match others {
+        Some((script, api)) => {
+            (format!(" {script}"), format!(" {api}"), format!(" frame-src {script};"))
+        }
+        None => Default::default(),
+    };
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; script-src 'self'{script}; img-src 'self' data:; \
+         connect-src 'self'{api};{frames} form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    );
+    HeaderValue::try_from(policy).unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
+}
 
 pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {
+    page_with(status, page, POLICY.clone())
+}
+
+/// [`page`] with another Content Security Policy.
+pub(super) fn page_with(status: StatusCode, page: &impl Template, policy: HeaderValue) -> Response {
     let Ok(html) = page.render() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CONTENT_SECURITY_POLICY, policy),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),

@@ -13,10 +13,10 @@ use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
 use super::{
     Pos,
-    browser::Browser,
+    browser::{self, Browser},
     language::Language,
     problem::{Problem, Reason},
-    settings::Settings,
+    settings::{Settings, Tokenizer},
 };
 use crate::{
     app::{self, Payments, now},
@@ -186,6 +186,9 @@ impl Visit {
 
     /// Checks whether the link can start a payment now.
     pub(super) async fn check_open(&self, payments: &Payments) -> Result<(), Problem> {
+        if payments.acquirer_of(&self.merchant).is_none() {
+            return Err(self.because(Reason::NoAcquirer));
+        }
         if self.link.has_expired(now()) {
             return Err(self.because(Reason::LinkExpired));
         }
@@ -225,6 +228,20 @@ impl Visit {
             Some(_) => see_other(&format!("{url}&continue=y")),
             None => see_other(&url),
         }
+    }
+
+    /// The acquirer's script, if the customer types the card into its field.
+    pub(super) fn tokenizer(&self) -> Option<&Tokenizer> {
+        self.settings.tokenizer.as_ref().filter(|_| !self.merchant.details.test)
+    }
+
+    /// The absolute URL where a customer comes back from the page of the acquirer. A browser without
+    /// cookies is recognized by its secret in the URL.
+    pub(super) fn return_url(&self, form: FormToken) -> String {
+        let url = page_url("returned", &self.link, Some(form));
+        let secret = self.browser.field();
+        let secret = secret.map(|secret| format!("&{}={secret}", browser::NAME));
+        format!("{}{url}{}", self.settings.url, secret.unwrap_or_default())
     }
 
     pub(super) fn with_cookie(&self, mut response: Response) -> Response {

@@ -10,7 +10,7 @@ use common::batch::{Cost, Decided, Limits, Panicked};
 
 use crate::domain::{
     ApiKeyUse, CustomData, DeliveryAttempt, DeliveryReport, Id, MAX_API_KEYS, MAX_STEPS,
-    MAX_WEBHOOKS, MovementRequest, Retry,
+    MAX_WEBHOOKS, MovementRequest, Postponed, Retry, SendingReport,
     write::{
         Action, Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes,
     },
@@ -63,7 +63,10 @@ pub(super) fn cost(write: &Write) -> Cost {
         Action::RecordApiKeyUses { uses } => {
             (uses.len() * MAX_API_KEYS, uses.len() * size_of::<ApiKeyUse>())
         }
-        Action::DeleteOutboxEntries { entries } => (entries.len(), entries.len() * Id::BYTES),
+        Action::RecordSending(SendingReport { done, postponed }) => (
+            done.len() + postponed.len(),
+            done.len() * Id::BYTES + postponed.len() * size_of::<Postponed>(),
+        ),
         Action::DeleteEvents { events } => (events.len(), events.len() * Id::BYTES),
         Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
         _ => (MOVEMENT_ROWS, 0),
@@ -72,7 +75,8 @@ pub(super) fn cost(write: &Write) -> Cost {
         write.action,
         Action::ConcludePayment { .. }
             | Action::ChallengePayment { .. }
-            | Action::DeleteOutboxEntries { .. }
+            | Action::RecordSending(_)
+            | Action::RefuseEntry { .. }
     );
     Cost { rows, bytes: OVERHEAD + bytes, is_follow_up }
 }

@@ -19,14 +19,17 @@
 //! 5. Parameters are numbered by their first appearance, as SQLite numbers them: the columns of the
 //!    key from `$1`, then the further values.
 
+use std::collections::BTreeSet;
+
 use common::sql::{ColumnError, Columns, Kind, Param, Stored as _};
 
 use super::{
     outcomes, rows,
-    values::{acquirer_key, bytes, optional_card, optional_time, time},
+    values::{acquirer_key, bytes, key_bytes, key_of_bytes, optional_card, optional_time, time},
 };
 use crate::domain::{
-    DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, merchant_title,
+    DisputeState, DisputedParts, Id, Invitation, Name, Payment, TransactionState, Website,
+    merchant_title,
     write::{
         CapturesToLoad, InvitationState, LoadedRows, LoadedTransaction, MerchantTexts, Needs,
         PendingPayment,
@@ -77,8 +80,10 @@ pub(super) const LOCKED: [Query; 5] = [
     },
     Query {
         select: "SELECT operations.id, acquirer_key, operations.merchant, merchants.test,
-                     operations.currency, amount, operations.descriptor, custom, recurring, bin, last4, expiry_year,
-                     expiry_month, scheme, code_present, link
+                     operations.currency, amount, operations.descriptor, custom, recurring,
+                     coalesce(acquirer, 'sandbox'),
+                     \"authorization\", bin, last4, expiry_year, expiry_month, scheme,
+                     code_present, link
                  FROM operations JOIN merchants ON merchants.id = operations.merchant",
         key: &[("operations.id", Kind::Bytes)],
         rest: "",
@@ -96,17 +101,24 @@ pub(super) const LOCKED: [Query; 5] = [
                 descriptor: columns.read()?,
                 custom: columns.read()?,
                 recurring: columns.read()?,
+                acquirer: columns.read()?,
             };
-            let challenged = optional_card(columns)?;
-            let link = columns.read()?;
-            let pending =
-                PendingPayment { payment, acquirer_key, test, challenged, key: None, link };
+            let pending = PendingPayment {
+                payment,
+                acquirer_key,
+                authorization: columns.read()?,
+                test,
+                challenged: optional_card(columns)?,
+                key: None,
+                link: columns.read()?,
+            };
             known.pending_payments.insert(id, pending);
             Ok(())
         },
     },
     Query {
-        select: "SELECT invitations.id, invitations.merchant, \"user\", users.email, merchants.name,
+        select:
+            "SELECT invitations.id, invitations.merchant, \"user\", users.email, merchants.name,
                      website, country, apps.name, attempts, due
                  FROM invitations JOIN users ON users.id = \"user\"
                      JOIN merchants ON merchants.id = invitations.merchant
@@ -148,13 +160,15 @@ pub(super) const LOCKED: [Query; 5] = [
             let amounts = rows::amounts(columns, error)?;
             let captures = Vec::new();
             let state = TransactionState { currency, amounts, steps, captures, funding, pricing };
-            known.transactions.insert(id, LoadedTransaction { merchant, test, descriptor, state });
+            let disputed = DisputedParts::new();
+            let loaded = LoadedTransaction { merchant, test, descriptor, state, disputed };
+            known.transactions.insert(id, loaded);
             Ok(())
         },
     },
     // The lock covers the API keys and webhooks of the app: their number is limited.
     Query {
-        select: "SELECT id FROM apps",
+        select: "SELECT id, advances, pending_advance FROM apps",
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: Some("apps"),
@@ -164,13 +178,14 @@ pub(super) const LOCKED: [Query; 5] = [
             let app = columns.read()?;
             known.api_keys.entry(app).or_default();
             known.webhooks.entry(app).or_default();
+            known.clocks.insert(app, rows::clock(columns)?);
             Ok(())
         },
     },
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 17] = [
+pub(super) const READ: [Query; 20] = [
     Query {
         select: "SELECT app, id, last_used FROM api_keys",
         key: &[("app", Kind::Bytes)],
@@ -189,7 +204,7 @@ pub(super) const READ: [Query; 17] = [
     },
     Query {
         select: "SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
-                     rate, spread FROM captures",
+                     rate, spread, refused FROM captures",
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "ORDER BY \"transaction\", step",
         lock: None,
@@ -214,12 +229,13 @@ pub(super) const READ: [Query; 17] = [
                              SELECT step FROM captures AS later
                              WHERE later.\"transaction\" = needed.\"transaction\"
                                  AND later.step > needed.step AND amount_out < amount
+                                 AND NOT refused
                              ORDER BY step LIMIT 1
                          )
                      WHERE room < CAST($2 AS bigint)
                  )
                  SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
-                     rate, spread
+                     rate, spread, refused
                  FROM needed JOIN captures USING (\"transaction\", step)
                  ORDER BY \"transaction\", step",
         lock: None,
@@ -229,6 +245,66 @@ pub(super) const READ: [Query; 17] = [
             vec![Param::Int(largest)]
         },
         read: captured,
+    },
+    Query {
+        // Steps that were not refused before.
+        select: "SELECT \"transaction\", operation, step, movement, amount, balance, fee_flat,
+                     fee_rate FROM trail",
+        key: &[("\"transaction\"", Kind::Bytes), ("operation", Kind::Bytes)],
+        rest: "AND NOT EXISTS (
+                   SELECT 1 FROM trail AS later
+                   WHERE later.\"transaction\" = trail.\"transaction\"
+                       AND later.reverses = trail.step
+               ) AND NOT EXISTS (
+                   SELECT 1 FROM refused_voids
+                   WHERE refused_voids.\"transaction\" = trail.\"transaction\"
+                       AND refused_voids.step = trail.step
+               )",
+        lock: None,
+        keys: |needs| {
+            let operations = needs.operations.iter();
+            operations.flat_map(|(id, key)| [id.param(), key_bytes(key)]).collect()
+        },
+        values: none,
+        read: |known, columns| {
+            let name = (columns.read()?, key_of_bytes(columns)?);
+            known.operations.insert(name, rows::refused_step(columns)?);
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT \"transaction\", slices.step, slices.amount, slices.gross, slices.fee, again
+                 FROM disputes JOIN slices ON slices.dispute = disputes.id",
+        key: &[("\"transaction\"", Kind::Bytes)],
+        rest: "AND slices.step IS NOT NULL AND NOT again AND decision IS DISTINCT FROM 'won'",
+        lock: None,
+        keys: |needs| {
+            let transactions: BTreeSet<&Id> = needs.operations.iter().map(|(id, _)| id).collect();
+            transactions.into_iter().map(Id::param).collect()
+        },
+        values: none,
+        read: |known, columns| {
+            let transaction: Id = columns.read()?;
+            let slice = rows::slice(columns)?;
+            if let Some(loaded) = known.transactions.get_mut(&transaction)
+                && let Some(step) = slice.step
+            {
+                loaded.disputed.entry(step).or_default().change(&slice, i64::saturating_add);
+            }
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT id FROM instructions",
+        key: &[("id", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.outbox_entries.iter().map(Id::param).collect(),
+        values: none,
+        read: |known, columns| {
+            known.outbox_entries.insert(columns.read()?);
+            Ok(())
+        },
     },
     Query {
         select: "SELECT \"transaction\", reference, id, decision FROM disputes",

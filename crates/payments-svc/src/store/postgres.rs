@@ -26,10 +26,12 @@ use crate::domain::Id;
 mod batch;
 mod check;
 mod payouts;
+mod reconcile;
 
 pub(super) use batch::SHARDS;
 pub(super) use check::{PLANNER, check, findings};
 pub(super) use payouts::pay_out;
+pub(super) use reconcile::operations;
 
 use batch::Writer;
 

@@ -15,9 +15,9 @@ use super::{
     values::{CARD, bytes, millis, optional_card, time},
 };
 use crate::domain::{
-    ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Dispute, FraudAlert, Id, LinkDigest,
-    LinkSecret, Merchant, OutboxEntry, Receipt, SavedCard, Transaction, TransactionTerms,
-    TransactionVersion, Webhook, WebhookSecrets,
+    AcquirerName, ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Currency, Dispute,
+    FraudAlert, Id, LinkDigest, LinkSecret, Merchant, QueuedEntry, Receipt, SavedCard, Transaction,
+    TransactionTerms, TransactionVersion, UnansweredPayment, Webhook, WebhookSecrets,
     write::{KeyedRequest, StoredIdempotencyKey},
 };
 
@@ -25,7 +25,7 @@ use crate::domain::{
 pub(crate) const JOB_BATCH: i64 = 1000;
 
 /// [`JOB_BATCH`] as a parameter.
-const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
+pub(super) const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
 impl Store {
     /// The earlier request with this idempotency key. Does not reserve the key.
@@ -117,6 +117,18 @@ impl Store {
         let params = [merchant.param(), bytes(&link)];
         let used = self.query_one(sql, &params, |columns| columns.read::<Id>());
         Ok(used.await?.is_some())
+    }
+
+    /// The transaction with this ID at its acquirer, and its currency.
+    pub(crate) async fn authorized(
+        &self,
+        acquirer: AcquirerName,
+        authorization: &str,
+    ) -> Result<Option<(Id, Currency)>, StoreError> {
+        let sql = "SELECT id, currency FROM transactions
+                   WHERE \"authorization\" = $1 AND acquirer = $2 ORDER BY id LIMIT 1";
+        let params = [Param::Text(authorization.into()), Param::Text(acquirer.name().into())];
+        self.query_one(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
     /// A transaction, as the app with the key `caller` sees it.
@@ -296,15 +308,18 @@ impl Store {
     }
 
     /// The card of a successful transaction of the merchant. Recurring transactions are excluded,
-    /// because the customer did not make them.
+    /// because the customer did not make them. So are those without card data: a job has found
+    /// their outcome after a crash.
     pub(crate) async fn card_on_file(
         &self,
         merchant: Id,
         id: Id,
     ) -> Result<Option<CardOnFile>, StoreError> {
         let sql = format!(
-            "SELECT {CARD}, reference FROM transactions
-             WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring"
+            "SELECT {CARD}, coalesce(acquirer, 'sandbox'), reference
+             FROM transactions
+             WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring
+                 AND bin IS NOT NULL"
         );
         self.query_one(&sql, &[id.param(), merchant.param()], rows::card_on_file).await
     }
@@ -315,7 +330,10 @@ impl Store {
         merchant: Id,
         id: Id,
     ) -> Result<Option<CardOnFile>, StoreError> {
-        let sql = format!("SELECT {CARD}, reference FROM cards WHERE id = $1 AND merchant = $2");
+        let sql = format!(
+            "SELECT {CARD}, coalesce(acquirer, 'sandbox'), reference
+             FROM cards WHERE id = $1 AND merchant = $2"
+        );
         self.query_one(&sql, &[id.param(), merchant.param()], rows::card_on_file).await
     }
 
@@ -325,8 +343,9 @@ impl Store {
         pending_payment: Id,
     ) -> Result<Option<Challenge>, StoreError> {
         let sql = format!(
-            "SELECT {CARD}, challenge, challenge_until FROM operations
-             WHERE id = $1 AND challenge IS NOT NULL"
+            "SELECT {}, {CARD}, challenge, challenge_until FROM operations
+             WHERE operations.id = $1 AND challenge IS NOT NULL",
+            rows::PENDING_AUTHORIZATION
         );
         self.query_one(&sql, &[pending_payment.param()], rows::challenge).await
     }
@@ -353,25 +372,27 @@ impl Store {
                    WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3";
         let cursor = cursor.unwrap_or(Id::MIN);
         let params = [cursor.param(), before.param(), LIMIT];
-        self.query_all(sql, &params, |columns| {
-            Ok(OldTransaction { transaction: columns.read()?, is_pending: columns.read()? })
-        })
-        .await
+        self.query_all(sql, &params, rows::old_transaction).await
     }
 
     /// Payments that have been pending for longer than `age`, the oldest first: at most
     /// [`JOB_BATCH`]. Payments whose challenge has not expired are left out.
-    pub(crate) async fn stale_pending_payments(
+    pub(crate) async fn unanswered_payments(
         &self,
         age: std::time::Duration,
-    ) -> Result<Vec<Id>, StoreError> {
+        after: Id,
+    ) -> Result<Vec<UnansweredPayment>, StoreError> {
         let now = self.database_time().await?;
         let before = now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH);
-        let sql = "SELECT id FROM operations WHERE id < $1 AND coalesce(challenge_until, 0) <= $2
-                   ORDER BY id LIMIT $3";
+        let sql = format!(
+            "SELECT operations.id, {} FROM operations
+             WHERE operations.id > $1 AND operations.id < $2 AND coalesce(challenge_until, 0) <= $3
+             ORDER BY operations.id LIMIT $4",
+            rows::PENDING_AUTHORIZATION
+        );
         let before = Id::at(before);
-        let params = [before.param(), millis(now), LIMIT];
-        self.query_all(sql, &params, |columns| columns.read()).await
+        let params = [after.param(), before.param(), millis(now), LIMIT];
+        self.query_all(&sql, &params, rows::unanswered).await
     }
 
     /// Invitations with a due attempt, the longest overdue first: at most [`JOB_BATCH`].
@@ -412,15 +433,69 @@ impl Store {
         Ok(backlog.await?.first().copied().unwrap_or_default())
     }
 
-    /// Outbox entries after this one that no acquirer has confirmed, in the order of their IDs: at
-    /// most [`JOB_BATCH`].
-    pub(crate) async fn outbox_entries(&self, after: Id) -> Result<Vec<OutboxEntry>, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM instructions JOIN transactions ON transactions.id = \"transaction\"
-             WHERE instructions.id > $1 ORDER BY instructions.id LIMIT $2",
-            rows::INSTRUCTION
+    /// Whether a payment or an outbox entry waits for this acquirer of live merchants.
+    pub(crate) async fn waits_for(&self, acquirer: AcquirerName) -> Result<bool, StoreError> {
+        // The condition on the ID lets PostgreSQL use an index.
+        let sql = "SELECT 1 WHERE EXISTS (
+                       SELECT 1 FROM operations WHERE id > $1 AND acquirer = $2
+                   ) OR EXISTS (
+                       SELECT 1 FROM instructions
+                       JOIN transactions ON transactions.id = instructions.\"transaction\"
+                       WHERE instructions.id > $1 AND acquirer = $2
+                   )";
+        let params = [Id::MIN.param(), acquirer.param()];
+        Ok(self.query_one(sql, &params, |_| Ok(())).await?.is_some())
+    }
+
+    /// Entries of an acquirer that were postponed and are due, the longest overdue first: at most
+    /// [`JOB_BATCH`].
+    pub(crate) async fn due_outbox_entries(
+        &self,
+        acquirer: AcquirerName,
+        now: Timestamp,
+    ) -> Result<Vec<QueuedEntry>, StoreError> {
+        let sql = self.queued(
+            "instructions.due <= $1 AND coalesce(acquirer, 'sandbox') = $2
+             ORDER BY instructions.due, instructions.id LIMIT $3",
         );
-        self.query_all(&sql, &[after.param(), LIMIT], rows::instruction).await
+        let params = [millis(now), acquirer.param(), LIMIT];
+        self.query_all(&sql, &params, rows::queued).await
+    }
+
+    /// Entries of an acquirer after this ID that were never sent, in the order of their IDs: at most
+    /// [`JOB_BATCH`]. Also returns the ID up to which there are no others, and will not be.
+    pub(crate) async fn new_outbox_entries(
+        &self,
+        acquirer: AcquirerName,
+        after: Id,
+    ) -> Result<(Vec<QueuedEntry>, Id), StoreError> {
+        let settled = self.settled().await?;
+        let sql = self.queued(
+            "instructions.id > $1 AND instructions.due IS NULL
+                 AND coalesce(acquirer, 'sandbox') = $2
+             ORDER BY instructions.id LIMIT $3",
+        );
+        let params = [after.param(), acquirer.param(), LIMIT];
+        let entries = self.query_all(&sql, &params, rows::queued).await?;
+        let last = entries.last().map_or(after, |queued| queued.entry.id);
+        Ok((entries, after.max(last.min(settled))))
+    }
+
+    /// SQL of the outbox entries that satisfy a condition, for [`rows::queued`]. `OFFSET 0` keeps
+    /// PostgreSQL from reading all transactions, which looks cheap to it while they are few.
+    fn queued(&self, condition: &str) -> String {
+        let transactions = match &self.engine {
+            Engine::Sqlite(_) => {
+                "JOIN transactions ON transactions.id = instructions.\"transaction\""
+            }
+            Engine::Postgres(_) => {
+                "CROSS JOIN LATERAL (
+                     SELECT * FROM transactions
+                     WHERE transactions.id = instructions.\"transaction\" OFFSET 0
+                 ) AS transactions"
+            }
+        };
+        format!("SELECT {} FROM instructions {transactions} WHERE {condition}", *rows::QUEUED)
     }
 
     /// The time of the database, so that replicas with different clocks agree.

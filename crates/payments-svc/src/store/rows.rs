@@ -1,21 +1,24 @@
 //! Rows as domain types. A constant with the name of a function lists the columns that the function
 //! reads, in the same order. Both engines use them.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::LazyLock, time::Duration};
 
 use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
 
 use super::{
-    Found, OverdueDispute,
+    Found, OldTransaction, OverdueDispute,
     api_keys::StoredApiKey,
-    values::{acquirer_key, card, factor, money, optional_card, optional_time, time},
+    values::{
+        acquirer_key, card, factor, money, optional_card, optional_time, read_advances, time,
+    },
 };
 use crate::domain::{
-    Amounts, ApiKeyDetails, App, BalanceLine, Capture, CardOnFile, Challenge, Delivery,
-    DeliveryAttempt, DeliveryOutcome, Dispute, Fact, Failures, Fee, FraudAlert, Id, Merchant,
-    MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest, PayoutRun, Pricing,
-    ProcessingError, Progress, Reason, Retry, SavedCard, Slice, Step, Terms, Transaction,
-    TransactionTerms, Transfer, User, Webhook, WebhookDetails, WebhookSecrets, write::WebhookState,
+    Amounts, ApiKeyDetails, App, Authorization, BalanceLine, Capture, CardOnFile, Challenge,
+    Delivery, DeliveryAttempt, DeliveryOutcome, Dispute, Fact, Failures, Fee, FraudAlert, Id,
+    Merchant, MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest, PayoutRun, Pricing,
+    ProcessingError, Progress, QueuedEntry, Reason, RefusedStep, Retry, SandboxClock, SavedCard,
+    Slice, Step, Terms, Transaction, TransactionTerms, Transfer, UnansweredPayment, User, Webhook,
+    WebhookDetails, WebhookSecrets, write::WebhookState,
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -170,6 +173,17 @@ pub(super) fn step(columns: &mut Columns<'_>) -> Read<Step> {
     })
 }
 
+/// Reads six columns: step, movement, amount, balance, fee_flat, fee_rate.
+pub(super) fn refused_step(columns: &mut Columns<'_>) -> Read<RefusedStep> {
+    Ok(RefusedStep {
+        number: columns.read()?,
+        movement: columns.read()?,
+        amount: columns.read()?,
+        balance: columns.read()?,
+        fee: Fee { flat: columns.read()?, rate: columns.read()? },
+    })
+}
+
 /// Adds the first `steps` steps of the trail to its transaction. Later steps were added after the
 /// transaction was read, so they do not fit its amounts.
 pub(super) fn with_trail(
@@ -181,7 +195,8 @@ pub(super) fn with_trail(
     transaction
 }
 
-/// Reads nine columns: step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread.
+/// Reads ten columns: step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread,
+/// refused.
 pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Capture> {
     Ok(Capture {
         step: columns.read()?,
@@ -193,6 +208,7 @@ pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Capture> {
         fee_returned: columns.read()?,
         rate: factor(columns)?,
         spread: columns.read()?,
+        is_refused: columns.read()?,
     })
 }
 
@@ -221,35 +237,83 @@ pub(super) fn saved_card(columns: &mut Columns<'_>) -> Read<SavedCard> {
     Ok(SavedCard { id, merchant, created, card: card(columns)?, notes: columns.read()? })
 }
 
-/// Reads the columns of `CARD`, then reference.
+/// Reads the columns of `CARD`, then acquirer, reference.
 pub(super) fn card_on_file(columns: &mut Columns<'_>) -> Read<CardOnFile> {
-    Ok(CardOnFile { card: card(columns)?, reference: columns.read()? })
+    let (card, acquirer) = (card(columns)?, columns.read()?);
+    Ok(CardOnFile { card, acquirer, reference: columns.read()? })
 }
 
-/// Reads the columns of `CARD`, then challenge, challenge_until.
+/// The columns of an authorization in `operations`, for [`authorization`].
+pub(super) const PENDING_AUTHORIZATION: &str = "coalesce(acquirer, 'sandbox'), operations.id,
+     operations.acquirer_key, \"authorization\"";
+
+/// Reads four columns: acquirer, operation, acquirer_key, authorization.
+fn authorization(columns: &mut Columns<'_>) -> Read<Authorization> {
+    let (acquirer, operation) = (columns.read()?, columns.read()?);
+    let key = acquirer_key(columns, operation)?;
+    Ok(Authorization { acquirer, key, id: columns.read()? })
+}
+
+/// Reads the columns operations.id and [`PENDING_AUTHORIZATION`].
+pub(super) fn unanswered(columns: &mut Columns<'_>) -> Read<UnansweredPayment> {
+    Ok(UnansweredPayment { id: columns.read()?, authorization: authorization(columns)? })
+}
+
+/// Reads the columns of [`PENDING_AUTHORIZATION`] and `CARD`, then challenge, challenge_until.
 pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
-    Ok(Challenge { card: card(columns)?, reference: columns.read()?, until: time(columns)? })
+    Ok(Challenge {
+        authorization: authorization(columns)?,
+        card: card(columns)?,
+        reference: columns.read()?,
+        until: time(columns)?,
+    })
 }
 
-pub(super) const INSTRUCTION: &str =
-    "instructions.id, instructions.acquirer_key, transactions.id, operation,
-     transactions.acquirer_key, reference, movement, instructions.amount,
-     movement = 'capture' AND step = (
+const INSTRUCTION: &str = "instructions.id, instructions.acquirer_key, transactions.id,
+     coalesce(acquirer, 'sandbox'), operation, transactions.acquirer_key,
+     \"authorization\", reference, movement, currency, instructions.amount,
+     voided = transactions.amount, movement = 'capture' AND step = (
          SELECT min(step) FROM captures WHERE captures.\"transaction\" = transactions.id
      )";
 
-pub(super) fn instruction(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
+/// Columns of `instructions` and their `transactions` for [`queued`], with the earliest postponed entry
+/// before each one.
+pub(super) static QUEUED: LazyLock<String> = LazyLock::new(|| {
+    let first = |column| {
+        format!(
+            "(SELECT first.{column} FROM instructions AS first
+              WHERE first.\"transaction\" = instructions.\"transaction\"
+                  AND first.due IS NOT NULL AND first.id < instructions.id
+              ORDER BY first.id LIMIT 1)"
+        )
+    };
+    format!("{INSTRUCTION}, attempts, {}, {}", first("id"), first("due"))
+});
+
+/// Reads the columns advances, pending_advance.
+pub(super) fn clock(columns: &mut Columns<'_>) -> Read<SandboxClock> {
+    Ok(SandboxClock { advances: read_advances(columns)?, pending: columns.read()? })
+}
+
+pub(super) fn queued(columns: &mut Columns<'_>) -> Read<QueuedEntry> {
+    let (entry, attempts) = (instruction(columns)?, columns.read()?);
+    let first: Option<Id> = columns.read()?;
+    Ok(QueuedEntry { entry, attempts, behind: first.zip(optional_time(columns)?) })
+}
+
+fn instruction(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
     let id = columns.read()?;
     let key = acquirer_key(columns, id)?;
-    let (transaction, pending_payment) = (columns.read()?, columns.read()?);
     Ok(OutboxEntry {
         id,
         key,
-        transaction,
-        payment: acquirer_key(columns, pending_payment)?,
+        transaction: columns.read()?,
+        authorization: authorization(columns)?,
         reference: columns.read()?,
         kind: columns.read()?,
+        currency: columns.read()?,
         amount: columns.read()?,
+        is_fully_voided: columns.read()?,
         is_first_capture: columns.read()?,
     })
 }
@@ -263,6 +327,10 @@ pub(super) fn dispute(columns: &mut Columns<'_>) -> Read<Dispute> {
     let (code, title): (Option<i64>, Option<String>) = (columns.read()?, columns.read()?);
     let reason = code.zip(title).map(|(code, title)| Reason { code, title });
     Ok(Dispute { id, merchant, transaction, created, amount, reason, due: time(columns)? })
+}
+
+pub(super) fn old_transaction(columns: &mut Columns<'_>) -> Read<OldTransaction> {
+    Ok(OldTransaction { transaction: columns.read()?, is_pending: columns.read()? })
 }
 
 /// Reads three columns: id, transaction, reference.

@@ -26,10 +26,12 @@ use super::{
 mod batch;
 mod check;
 mod payouts;
+mod reconcile;
 
 pub(super) use batch::last_id;
-pub(super) use check::check;
+pub(super) use check::{check, sort_in_files};
 pub(super) use payouts::pay_out;
+pub(super) use reconcile::operations;
 
 use batch::Writer;
 

@@ -6,17 +6,17 @@ use common::sql::{Kind, Param, Rows, Stored as _, Table};
 
 use super::{
     outcomes,
-    values::{bytes, fraction, millis, month, optional, whole_millis, year},
+    values::{advances, bytes, fraction, key_bytes, millis, month, optional, whole_millis, year},
 };
 use crate::domain::{
     ApiKeyUse, BalanceLine, Challenge, Decision, FraudAlert, Id, LinkDigest, LinkSecret, Merchant,
-    NewEvent, Retry, User,
+    NewEvent, Retry, SandboxClock, User,
     write::{
         Balance, CaptureRow, Changes, DeliveryAttemptRow, InvitationAttempt, KeyChange, Membership,
         MerchantTexts, NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
         NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow,
-        NumberedPosting, NumberedSlice, NumberedStep, ProgressRow, RetryRow, TransactionUpdate,
-        UsedLink, WebhookRow,
+        NumberedPosting, NumberedSlice, NumberedStep, OutboxRetry, ProgressRow, RetryRow,
+        TransactionUpdate, UsedLink, WebhookRow,
     },
 };
 
@@ -52,12 +52,15 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
 
     rows.update(&APPS_WITHOUT_FIRST_KEY, &changes.apps_without_first_key)?;
+    rows.update(&CLOCKS, changes.clocks.values())?;
     rows.update(&API_KEY_USES, changes.api_key_uses.values())?;
     rows.update(&MERCHANT_TEXTS, changes.merchant_texts.values())?;
     rows.update(&ATTEMPTS, changes.attempts.values())?;
+    rows.update(&PREPARED, changes.authorizations.values())?;
     rows.update(&CHALLENGES, changes.challenges.values())?;
     rows.update(&TRANSACTION_UPDATES, changes.transaction_updates.values())?;
     rows.update(&CAPTURE_UPDATES, changes.captures.values().filter(|capture| !capture.is_new))?;
+    rows.update(&OUTBOX_RETRIES, changes.outbox_retries.values())?;
     rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;
     rows.update(&WEBHOOKS, changes.webhooks.values().filter(|row| !row.is_new))?;
@@ -81,6 +84,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&CARDS, &changes.cards)?;
     rows.insert(&DISPUTES, changes.disputes.values())?;
     rows.insert(&SLICES, &changes.slices)?;
+    rows.insert(&REFUSED_VOIDS, &changes.refused_voids)?;
     rows.insert(&FRAUDS, &changes.frauds)?;
     rows.insert(&EVENTS, &changes.events)?;
     // On PostgreSQL, inserting an app adds its first key if the key is missing.
@@ -139,6 +143,15 @@ table! {
         "name" Text: app.name.param(),
         "key_digest" Bytes: digest.as_bytes().param(),
         "created" Int: millis(app.created),
+    }
+}
+
+table! {
+    CLOCKS: "apps", (Id, SandboxClock) = (app, clock),
+    key { "id" Bytes: app.param() }
+    {
+        "advances" Text: advances(clock),
+        "pending_advance" Bytes: clock.pending.param(),
     }
 }
 
@@ -258,6 +271,7 @@ table! {
         "descriptor" Text: payment.descriptor.param(),
         "custom" Text: payment.custom.param(),
         "recurring" Bool: payment.recurring.param(),
+        "acquirer" Text: payment.acquirer.param(),
         "link" Bytes: optional(link.as_ref(), bytes),
     }
 }
@@ -285,8 +299,14 @@ table! {
 }
 
 table! {
+    PREPARED: "operations", (Id, String) = (pending_payment, authorization),
+    key { "id" Bytes: pending_payment.param() }
+    { "authorization" Text: authorization.param() }
+}
+
+table! {
     CHALLENGES: "operations",
-    (Id, Challenge) = (pending_payment, Challenge { card, reference, until }),
+    (Id, Challenge) = (pending_payment, Challenge { authorization: _, card, reference, until }),
     key { "id" Bytes: pending_payment.param() }
     {
         "bin" Text: card.bin.param(),
@@ -301,13 +321,16 @@ table! {
 
 table! {
     TRANSACTIONS: "transactions",
-    NewTransaction = NewTransaction { transaction, pending_payment, key, reference },
+    NewTransaction =
+        NewTransaction { transaction, pending_payment, key, authorization, acquirer, reference },
     key { "id" Bytes: transaction.id.param() }
     {
         "merchant" Bytes: transaction.merchant.param(),
         "test" Bool: transaction.test.param(),
         "operation" Bytes: pending_payment.param(),
         "acquirer_key" Bytes: optional(key.digest(), bytes),
+        "authorization" Text: authorization.param(),
+        "acquirer" Text: acquirer.param(),
         "created" Int: millis(transaction.created),
         "currency" Text: transaction.currency.param(),
         "amount" Int: transaction.amounts.amount.param(),
@@ -356,7 +379,7 @@ table! {
 }
 
 table! {
-    TRAIL: "trail", NumberedStep = NumberedStep { transaction, number, step },
+    TRAIL: "trail", NumberedStep = NumberedStep { transaction, number, step, origin },
     key { "transaction" Bytes: transaction.param(), "step" Int: number.param() }
     {
         "created" Int: millis(step.created),
@@ -368,6 +391,8 @@ table! {
         "descriptor" Text: step.descriptor.param(),
         "line" Bytes: step.line.param(),
         "dispute" Bytes: step.dispute.param(),
+        "operation" Bytes: optional(origin.operation(), key_bytes),
+        "reverses" Int: optional(origin.reversed_step(), u32::param),
     }
 }
 
@@ -393,6 +418,7 @@ table! {
         "amount_out" Int: captured.amount_returned.param(),
         "gross_out" Int: captured.gross_returned.param(),
         "fee_out" Int: captured.fee_returned.param(),
+        "refused" Bool: captured.is_refused.param(),
     }
 }
 
@@ -434,6 +460,12 @@ table! {
 }
 
 table! {
+    OUTBOX_RETRIES: "instructions", OutboxRetry = retry,
+    key { "id" Bytes: retry.entry.param() }
+    { "attempts" Int: retry.attempts.param(), "due" Int: millis(retry.due) }
+}
+
+table! {
     CARDS: "cards", NewCard = NewCard { id, merchant, created, original, notes },
     key { "id" Bytes: id.param() }
     {
@@ -445,6 +477,7 @@ table! {
         "expiry_month" Int: month(&original.card),
         "scheme" Text: original.card.scheme.param(),
         "code_present" Bool: original.card.code_present.param(),
+        "acquirer" Text: original.acquirer.param(),
         "reference" Text: original.reference.param(),
         "notes" Text: notes.param(),
     }
@@ -483,6 +516,11 @@ table! {
     DECISIONS: "disputes", (Id, Decision) = (dispute, decision),
     key { "id" Bytes: dispute.param() }
     { "decision" Text: decision.param() }
+}
+
+table! {
+    REFUSED_VOIDS: "refused_voids", (Id, u32) = (transaction, step),
+    key { "transaction" Bytes: transaction.param(), "step" Int: step.param() } {}
 }
 
 table! {

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use num_rational::Ratio;
 
 use crate::domain::{
-    Account, AcquirerId, AcquirerKey, Amount, Card, Country, Currency, CustomData, Decision,
-    Descriptor, DisableReason, Email, EventType, EventTypes, Expiry, Factor, FraudReason, Iban, Id,
-    LineKind, Money, Movement, Name, Notes, OutboxKind, PayoutFormat, Ppm, ProcessingError, Scheme,
-    ThreeDSecure, WebhookSecret, WebhookUrl, Website,
+    Account, AcquirerId, AcquirerKey, AcquirerName, Advance, AdvanceBy, Amount, Card, Country,
+    Currency, CustomData, Decision, Descriptor, DisableReason, Email, EventType, EventTypes,
+    Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement, Name, Notes, OutboxKind,
+    PayoutFormat, Ppm, ProcessingError, SandboxClock, Scheme, ThreeDSecure, WebhookSecret,
+    WebhookUrl, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
@@ -42,6 +43,7 @@ stored! {
     Decision as String: |decision| text(decision.name()), |name| Self::from_name(&name);
     EventType as String: |event_type| text(event_type.name()), |name| name.parse().ok();
     Movement as String: |movement| text(movement.name()), |name| Self::from_name(&name);
+    AcquirerName as String: |acquirer| text(acquirer.name()), |name| Self::from_name(&name);
     OutboxKind as String: |order| text(order.name()), |name| Self::from_name(&name);
     PayoutFormat as String: |format| text(format.name()), |name| Self::from_name(&name);
     Scheme as String: |scheme| text(scheme.name()), |name| Self::from_name(&name);
@@ -73,6 +75,26 @@ fn event_types(types: &EventTypes) -> Param<'static> {
 fn read_event_types(names: &str) -> Option<EventTypes> {
     let names = names.split(',').filter(|name| !name.is_empty());
     names.map(|name| name.parse().ok()).collect()
+}
+
+/// `ID:SECONDS`, separated by commas.
+pub(super) fn advances(clock: &SandboxClock) -> Param<'static> {
+    let advances = clock.advances.iter();
+    let advances = advances.map(|Advance { id, by }| format!("{id}:{}", by.seconds()));
+    Param::Text(advances.collect::<Vec<_>>().join(",").into())
+}
+
+/// Reads one column: text as [`advances`] writes it, or `NULL`.
+pub(super) fn read_advances(columns: &mut Columns<'_>) -> Result<Vec<Advance>, ColumnError> {
+    columns.read_as(|text: Option<String>| {
+        let text = text.unwrap_or_default();
+        let advances = text.split(',').filter(|advance| !advance.is_empty()).map(|advance| {
+            let (id, seconds) = advance.split_once(':')?;
+            let (id, by) = (id.parse().ok()?, AdvanceBy::stored(seconds.parse().ok()?));
+            Some(Advance { id, by })
+        });
+        advances.collect::<Option<_>>().ok_or(BadCell)
+    })
 }
 
 /// Milliseconds since the epoch.
@@ -152,6 +174,16 @@ pub(super) fn month(card: &Card) -> Param<'_> {
 /// Bytes of a digest.
 pub(super) fn bytes(digest: &[u8; 32]) -> Param<'_> {
     Param::Bytes(digest.into())
+}
+
+/// Bytes of a key at the acquirer: an ID or a digest.
+pub(super) fn key_bytes(key: &AcquirerKey) -> Param<'_> {
+    Param::Bytes(key.as_bytes().into())
+}
+
+/// Reads one column, as [`key_bytes`] writes it.
+pub(super) fn key_of_bytes(columns: &mut Columns<'_>) -> Result<AcquirerKey, ColumnError> {
+    columns.read_as(|bytes: Vec<u8>| AcquirerKey::of_bytes(&bytes).ok_or(BadCell))
 }
 
 /// Reads one column, the digest of a key at the acquirer. If it is `NULL`, the key is `id`.

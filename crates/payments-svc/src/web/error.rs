@@ -15,9 +15,11 @@ use common::{
     body::BodyError,
     error::{Cause, no_memory, retry_after},
 };
-use jiff::SignedDuration;
 
-use crate::{app::Error as Failure, domain::FieldError};
+use crate::{
+    app::{Error as Failure, SignatureError},
+    domain::FieldError,
+};
 
 /// `Retry-After` of 503 `overloaded`, in seconds.
 const RETRY_AFTER: u64 = 1;
@@ -28,15 +30,16 @@ const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"payments\
 /// Asks for the token of `POST /apps`.
 const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
-/// Asks for the signature of `POST /acquirer/events`, which is in the header of this name.
-const SIGNATURE_CHALLENGE: HeaderValue = HeaderValue::from_static("Acquirer-Signature");
-
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("the token of POST /apps is missing or wrong")]
     TokenRequired,
-    #[error(transparent)]
-    Unsigned(SignatureError),
+    #[error("{error}")]
+    Unsigned {
+        /// The header of the signature.
+        header: &'static str,
+        error: SignatureError,
+    },
     #[error("this path does not support the method")]
     MethodNotAllowed,
     #[error("the body must be application/json or application/x-www-form-urlencoded")]
@@ -53,19 +56,6 @@ pub(crate) enum Error {
     App(Failure),
 }
 
-/// Why the signature of a notification was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum SignatureError {
-    #[error("the header Acquirer-Signature is missing")]
-    Missing,
-    #[error("the header Acquirer-Signature must be t=<unix seconds>,v1=<hex>")]
-    Malformed,
-    #[error("the time in Acquirer-Signature is more than {tolerance:#} off the service's clock")]
-    OutOfTime { tolerance: SignedDuration },
-    #[error("no v1 in Acquirer-Signature is the HMAC-SHA256 of <t>.<body> with the agreed secret")]
-    Wrong,
-}
-
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let message = self.to_string();
@@ -76,9 +66,9 @@ impl IntoResponse for Error {
                 let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
                 ([(header::WWW_AUTHENTICATE, TOKEN_CHALLENGE)], response).into_response()
             }
-            Self::Unsigned(_) => {
+            Self::Unsigned { header, .. } => {
                 let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
-                ([(header::WWW_AUTHENTICATE, SIGNATURE_CHALLENGE)], response).into_response()
+                ([(header::WWW_AUTHENTICATE, header)], response).into_response()
             }
             Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::ContentType => {

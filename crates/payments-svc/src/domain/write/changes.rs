@@ -6,10 +6,11 @@ use jiff::Timestamp;
 
 use super::{KeyState, Outcome};
 use crate::domain::{
-    AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine, Capture,
-    CardOnFile, Challenge, Decision, DeliveryAttempt, Descriptor, Dispute, Email, FraudAlert, Id,
-    LinkDigest, LinkSecret, Merchant, Name, NewEvent, Notes, OutboxKind, Payment, Payout,
-    PayoutRun, Posting, Progress, Retry, Slice, Step, Transaction, User, Webhook, WebhookSecrets,
+    AcquirerId, AcquirerKey, AcquirerName, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine,
+    Capture, CardOnFile, Challenge, Decision, DeliveryAttempt, Descriptor, Dispute, Email,
+    FraudAlert, Id, LinkDigest, LinkSecret, Merchant, Name, NewEvent, Notes, OutboxKind, Payment,
+    Payout, PayoutRun, Posting, Progress, Retry, SandboxClock, Slice, Step, Transaction, User,
+    Webhook, WebhookSecrets,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -56,6 +57,8 @@ pub(crate) struct Changes {
     pub(crate) freed_links: BTreeSet<(Id, LinkDigest)>,
     /// New pending payments.
     pub(crate) pending_payments: Vec<NewPendingPayment>,
+    /// Updates of pending payments: the acquirer's ID of the authorization.
+    pub(crate) authorizations: BTreeMap<Id, (Id, String)>,
     /// Updates of pending payments.
     pub(crate) challenges: BTreeMap<Id, (Id, Challenge)>,
     /// Deletes of pending payments.
@@ -74,6 +77,8 @@ pub(crate) struct Changes {
     pub(crate) postings: Vec<NumberedPosting>,
     /// New outbox entries.
     pub(crate) outbox_entries: Vec<NewOutboxEntry>,
+    /// Updates of outbox entries: the next attempt.
+    pub(crate) outbox_retries: BTreeMap<Id, OutboxRetry>,
     /// Deletes of outbox entries.
     pub(crate) deleted_outbox_entries: BTreeSet<Id>,
     /// New rows.
@@ -84,6 +89,8 @@ pub(crate) struct Changes {
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
     /// Updates of disputes that an earlier batch opened.
     pub(crate) decisions: BTreeMap<Id, (Id, Decision)>,
+    /// New refused voids, by transaction and index in the trail.
+    pub(crate) refused_voids: BTreeSet<(Id, u32)>,
     /// New rows.
     pub(crate) slices: Vec<NumberedSlice>,
     /// New fraud alerts.
@@ -116,6 +123,8 @@ pub(crate) struct Changes {
     pub(crate) payout: Option<NewPayout>,
     /// The new position of the expiry job.
     pub(crate) expired_through: Option<Id>,
+    /// Updates of apps.
+    pub(crate) clocks: BTreeMap<Id, (Id, SandboxClock)>,
 }
 
 impl Changes {
@@ -243,6 +252,9 @@ pub(crate) struct NewTransaction {
     pub(crate) pending_payment: Id,
     /// The acquirer knows the payment by it.
     pub(crate) key: AcquirerKey,
+    /// The acquirer's ID of the authorization, if it needs one.
+    pub(crate) authorization: Option<String>,
+    pub(crate) acquirer: Option<AcquirerName>,
     /// The acquirer's reference of the card. `None` if the payment failed.
     pub(crate) reference: Option<String>,
 }
@@ -262,6 +274,41 @@ pub(crate) struct NumberedStep {
     /// The index in the trail, from 0.
     pub(crate) number: u32,
     pub(crate) step: Step,
+    pub(crate) origin: StepOrigin,
+}
+
+/// The reason for a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepOrigin {
+    /// A capture, refund or void, with its key at the acquirer.
+    Request(AcquirerKey),
+    /// A dispute was decided.
+    Dispute(Id),
+    /// The acquirer refused the step with this index, which this step reverses.
+    Refusal(u32),
+}
+
+impl StepOrigin {
+    pub(crate) fn operation(&self) -> Option<&AcquirerKey> {
+        match self {
+            Self::Request(key) => Some(key),
+            Self::Dispute(_) | Self::Refusal(_) => None,
+        }
+    }
+
+    pub(crate) fn dispute(&self) -> Option<&Id> {
+        match self {
+            Self::Dispute(dispute) => Some(dispute),
+            Self::Request(_) | Self::Refusal(_) => None,
+        }
+    }
+
+    pub(crate) fn reversed_step(&self) -> Option<&u32> {
+        match self {
+            Self::Refusal(number) => Some(number),
+            Self::Request(_) | Self::Dispute(_) => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -291,6 +338,15 @@ pub(crate) struct NewOutboxEntry {
     pub(crate) amount: i64,
     /// The step of the trail. `None` for a reversal.
     pub(crate) step: Option<u32>,
+}
+
+/// The next attempt to send an outbox entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OutboxRetry {
+    pub(crate) entry: Id,
+    /// The number of failed attempts.
+    pub(crate) attempts: u32,
+    pub(crate) due: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq)]

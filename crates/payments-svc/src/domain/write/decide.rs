@@ -27,10 +27,12 @@ use super::{
 use crate::domain::{AcquirerKey, EventType, Fact, Id, MovementError, NewEvent, Overflow};
 
 mod api_keys;
+mod clocks;
 mod memberships;
 mod movements;
 mod notifications;
 mod payments;
+mod refusals;
 mod webhooks;
 
 /// The maximum of one row of a balance after a capture, in minor units, so that captures never make
@@ -101,8 +103,11 @@ impl Batch {
             Action::RevokeApp { merchant, app } => self.revoke_app(*merchant, *app),
             Action::SetLinkSecret { merchant, secret } => self.set_link_secret(*merchant, secret),
             Action::BeginPayment { payment, link } => self.begin(payment, *link),
-            Action::ConcludePayment { pending_payment, acquirer_outcome, card } => {
-                self.conclude(*pending_payment, acquirer_outcome.as_ref(), card.as_deref())
+            Action::PreparePayment { pending_payment, authorization } => {
+                self.prepare(*pending_payment, authorization)
+            }
+            Action::ConcludePayment { pending_payment, conclusion, card } => {
+                self.conclude(*pending_payment, conclusion, card.as_deref())
             }
             Action::ChallengePayment { pending_payment, card, reference } => {
                 self.challenge(*pending_payment, card, reference)
@@ -116,9 +121,9 @@ impl Batch {
             Action::RecordNotification { notification, exchange, fee_exchange, .. } => {
                 self.handle_notification(notification, (*exchange, *fee_exchange))
             }
-            Action::DeleteOutboxEntries { entries } => {
-                self.changes.deleted_outbox_entries.extend(entries);
-                done(Outcome::Done)
+            Action::RecordSending(report) => self.record_sending(report),
+            Action::RefuseEntry { entry, transaction, operation } => {
+                self.refuse_entry(*entry, *transaction, *operation)
             }
             Action::StartInvitationAttempt { invitation, jitter } => {
                 self.start_invitation_attempt(*invitation, *jitter)
@@ -163,6 +168,8 @@ impl Batch {
                 self.changes.expired_through = furthest;
                 done(Outcome::Done)
             }
+            Action::AdvanceClock { app, by } => self.advance_clock(*app, *by),
+            Action::FinishAdvance { app, advance } => self.finish_advance(*app, *advance),
         }
     }
 

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 
 use super::{Answer, Balance, KeyedRequest, MerchantTexts, Outcome, Rejection};
 use crate::domain::{
-    AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, LinkDigest, Merchant,
-    Payment, PayoutRun, Progress, TransactionState, TransactionVersion, Webhook, WebhookSecrets,
+    AcquirerKey, Card, Decision, Descriptor, DisputeState, DisputedParts, Id, Invitation,
+    LinkDigest, Merchant, Payment, PayoutRun, Progress, RefusedStep, SandboxClock,
+    TransactionState, TransactionVersion, Webhook, WebhookSecrets,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -23,6 +24,9 @@ pub(crate) struct LoadedRows {
     pub(crate) keys: HashMap<(Id, String), StoredIdempotencyKey>,
     /// Transactions, each with the captures that its writes need.
     pub(crate) transactions: HashMap<Id, LoadedTransaction>,
+    /// Steps that were not refused before, by transaction and key at the acquirer.
+    pub(crate) operations: HashMap<(Id, AcquirerKey), RefusedStep>,
+    pub(crate) outbox_entries: HashSet<Id>,
     /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
     pub(crate) pending_payments: HashMap<Id, PendingPayment>,
@@ -49,6 +53,8 @@ pub(crate) struct LoadedRows {
     pub(crate) invitations: HashMap<Id, InvitationState>,
     /// All endpoints of an app, by app.
     pub(crate) webhooks: HashMap<Id, BTreeMap<Id, WebhookState>>,
+    /// By app.
+    pub(crate) clocks: HashMap<Id, SandboxClock>,
     pub(crate) payout: Option<PayoutState>,
 }
 
@@ -60,6 +66,8 @@ impl LoadedRows {
             shards,
             keys: HashMap::new(),
             transactions: HashMap::new(),
+            operations: HashMap::new(),
+            outbox_entries: HashSet::new(),
             balances: HashMap::new(),
             pending_payments: HashMap::new(),
             used_links: HashSet::new(),
@@ -76,6 +84,7 @@ impl LoadedRows {
             waiting: HashMap::new(),
             invitations: HashMap::new(),
             webhooks: HashMap::new(),
+            clocks: HashMap::new(),
             payout: None,
         }
     }
@@ -144,6 +153,8 @@ pub(crate) struct LoadedTransaction {
     /// Used for movements without a descriptor.
     pub(crate) descriptor: Descriptor,
     pub(crate) state: TransactionState,
+    /// Loaded only for refusals.
+    pub(crate) disputed: DisputedParts,
 }
 
 /// A pending payment.
@@ -151,6 +162,8 @@ pub(crate) struct LoadedTransaction {
 pub(crate) struct PendingPayment {
     pub(crate) payment: Payment,
     pub(crate) acquirer_key: AcquirerKey,
+    /// The acquirer's ID of the authorization, if it needs one.
+    pub(crate) authorization: Option<String>,
     /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
     /// The card data, while the customer must answer 3-D Secure.

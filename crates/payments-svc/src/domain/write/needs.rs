@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, Write};
-use crate::domain::{AcquirerId, Email, Id, LinkDigest, MovementRequest, PayoutRequest};
+use crate::domain::{
+    AcquirerEvent, AcquirerId, AcquirerKey, Email, Id, LinkDigest, MovementRequest, PayoutRequest,
+};
 
 /// The captures of a transaction to load. A transaction can have up to 2,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,13 +37,17 @@ pub(crate) struct Needs {
     pub(crate) keys: BTreeSet<(Id, String)>,
     /// Each with a row of its merchant's balance.
     pub(crate) transactions: BTreeMap<Id, CapturesToLoad>,
+    /// Captures, refunds and voids that may be refused, by transaction and key at the acquirer. Each
+    /// with what disputes have taken of the captures of its transaction.
+    pub(crate) operations: BTreeSet<(Id, AcquirerKey)>,
+    pub(crate) outbox_entries: BTreeSet<Id>,
     /// Pending payments, each with its idempotency key.
     pub(crate) pending_payments: BTreeSet<Id>,
     /// Links that pay only once, by merchant.
     pub(crate) links: BTreeSet<(Id, LinkDigest)>,
     pub(crate) merchants: BTreeSet<Id>,
     pub(crate) apps: BTreeSet<Id>,
-    /// Apps, each with all its API keys and webhooks.
+    /// Apps, each with its sandbox clock, and all its API keys and webhooks.
     pub(crate) locked_apps: BTreeSet<Id>,
     pub(crate) users: BTreeSet<Id>,
     /// Users by e-mail address in lower case, each with the merchant whose membership to load.
@@ -77,7 +83,7 @@ impl Needs {
             Action::CreateApp { .. }
             | Action::CreateMerchant { .. }
             | Action::SaveCard { .. }
-            | Action::DeleteOutboxEntries { .. }
+            | Action::RecordSending(_)
             | Action::RemoveInvitation { .. }
             | Action::DeleteKeys { .. }
             | Action::DeleteEvents { .. }
@@ -108,7 +114,8 @@ impl Needs {
                 self.apps.insert(*app);
                 self.merchant_apps.insert((*merchant, *app));
             }
-            Action::ConcludePayment { pending_payment, .. }
+            Action::PreparePayment { pending_payment, .. }
+            | Action::ConcludePayment { pending_payment, .. }
             | Action::ChallengePayment { pending_payment, .. } => {
                 self.pending_payments.insert(*pending_payment);
             }
@@ -123,7 +130,14 @@ impl Needs {
                 };
                 self.add_transaction(*transaction, captures);
             }
+            Action::RefuseEntry { entry, transaction, operation } => {
+                self.outbox_entries.insert(*entry);
+                self.add_refusal(*transaction, *operation);
+            }
             Action::RecordNotification { notification, .. } => {
+                if let AcquirerEvent::Refused { operation, .. } = notification.event {
+                    self.add_refusal(notification.transaction, operation);
+                }
                 self.add_transaction(notification.transaction, CapturesToLoad::All);
                 self.notifications.insert(notification.id.as_str().to_owned());
                 if let Some(dispute) = notification.event.dispute().map(AcquirerId::as_str) {
@@ -137,10 +151,17 @@ impl Needs {
             | Action::UpdateWebhook { app, .. }
             | Action::RotateWebhook { app, .. }
             | Action::DeleteWebhook { app, .. }
-            | Action::ReplayWebhook { app, .. } => drop(self.locked_apps.insert(*app)),
+            | Action::ReplayWebhook { app, .. }
+            | Action::AdvanceClock { app, .. }
+            | Action::FinishAdvance { app, .. } => drop(self.locked_apps.insert(*app)),
             Action::RecordDeliveries(report) => drop(self.locked_apps.insert(report.app)),
             Action::PayOut(request) => self.payout = Some(*request),
         }
+    }
+
+    fn add_refusal(&mut self, transaction: Id, operation: AcquirerKey) {
+        self.add_transaction(transaction, CapturesToLoad::All);
+        self.operations.insert((transaction, operation));
     }
 
     fn add_transaction(&mut self, transaction: Id, captures: CapturesToLoad) {
@@ -157,7 +178,8 @@ fn ids(action: &Action) -> usize {
         | Action::CreateMerchant { .. }
         | Action::BeginPayment { .. }
         | Action::SaveCard { .. }
-        | Action::CreateWebhook { .. } => 1,
+        | Action::CreateWebhook { .. }
+        | Action::AdvanceClock { .. } => 1,
         // A user and an invitation.
         Action::AddUser { .. } => 2,
         // A transaction, an event, and a reversal in the outbox.
@@ -166,6 +188,8 @@ fn ids(action: &Action) -> usize {
         | Action::Move { .. }
         // A balance line, an event and a payout.
         | Action::PayOut(_) => 3,
+        // A line and an event of the reversal; an event and an outbox entry of a void.
+        Action::RefuseEntry { .. } => 4,
         // A dispute; a line and an event of its opening, and of its decision.
         Action::RecordNotification { .. } => 5,
         Action::DeleteApiKey { .. }
@@ -175,8 +199,9 @@ fn ids(action: &Action) -> usize {
         | Action::RevokeUser { .. }
         | Action::AddApp { .. }
         | Action::RevokeApp { .. }
+        | Action::PreparePayment { .. }
         | Action::ChallengePayment { .. }
-        | Action::DeleteOutboxEntries { .. }
+        | Action::RecordSending(_)
         | Action::StartInvitationAttempt { .. }
         | Action::RemoveInvitation { .. }
         | Action::UpdateWebhook { .. }
@@ -186,7 +211,8 @@ fn ids(action: &Action) -> usize {
         | Action::RecordDeliveries(_)
         | Action::DeleteKeys { .. }
         | Action::DeleteEvents { .. }
-        | Action::SaveExpiryCursor { .. } => 0,
+        | Action::SaveExpiryCursor { .. }
+        | Action::FinishAdvance { .. } => 0,
     }
 }
 

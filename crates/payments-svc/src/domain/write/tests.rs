@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::{EventType, NewEvent, SandboxClock};
 
 mod api_keys;
 pub(crate) mod generators;
@@ -36,7 +37,9 @@ fn ids(first: u64, count: usize) -> Vec<Id> {
 fn used_ids(changes: &Changes) -> usize {
     // The first key of an app has the app's ID.
     let further_keys = changes.api_keys.values().filter(|key| key.id != key.app);
+    let is_advanced = |(_, clock): &&(Id, SandboxClock)| clock.pending.is_some();
     changes.apps.len()
+        + changes.clocks.values().filter(is_advanced).count()
         + further_keys.count()
         + changes.users.len()
         + changes.merchants.len()
@@ -53,10 +56,14 @@ fn used_ids(changes: &Changes) -> usize {
         + usize::from(changes.payout.is_some())
 }
 
-/// The number of facts in these changes. Each has an event.
+/// The number of facts in these changes. Each has an event. A refusal is a fact, whether or not a
+/// step reverses what was refused.
 fn facts(changes: &Changes) -> usize {
-    changes.transactions.len()
-        + changes.steps.len()
+    let is_refusal = |event: &&NewEvent| event.event_type == EventType::AcquirerRefused;
+    let is_reversal = |row: &&NumberedStep| matches!(row.origin, StepOrigin::Refusal(_));
+    changes.transactions.len() + changes.steps.len()
+        - changes.steps.iter().filter(is_reversal).count()
+        + changes.events.iter().filter(is_refusal).count()
         + changes.disputes.len()
         + changes.frauds.len()
         + usize::from(changes.payout.is_some())

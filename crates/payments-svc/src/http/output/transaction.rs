@@ -60,7 +60,7 @@ pub(in crate::http) struct TransactionOutput<'a> {
 
 #[derive(Serialize)]
 struct CardOutput<'a> {
-    bin: &'a str,
+    bin: Option<&'a str>,
     last4: &'a str,
     #[serde(serialize_with = "as_date")]
     expiry: Timestamp,
@@ -141,7 +141,7 @@ impl<'a> TransactionOutput<'a> {
 impl<'a> CardOutput<'a> {
     fn new(card: &'a Card) -> Self {
         Self {
-            bin: &card.bin,
+            bin: card.known_bin(),
             last4: &card.last4,
             expiry: card.expiry.end(),
             scheme: card.scheme.public_name(),

@@ -125,14 +125,51 @@ pub(super) const RULES: &[Rule] = &[
             "SELECT trail.\"transaction\" AS place, trail.amount AS kept, captures.amount AS computed
              FROM trail LEFT JOIN captures
                  ON captures.\"transaction\" = trail.\"transaction\" AND captures.step = trail.step
-             WHERE movement = 'capture'",
+             WHERE movement = 'capture' AND reverses IS NULL",
         ),
     },
     Rule {
         name: "the captured amount is the sum of the stored captures",
         test: Sums(
             "SELECT id AS place, captured AS kept, 0 AS computed FROM transactions
-             UNION ALL SELECT \"transaction\", 0, amount FROM captures",
+             UNION ALL SELECT \"transaction\", 0, amount FROM captures WHERE NOT refused",
+        ),
+    },
+    Rule {
+        name: "a step that reverses another has its movement and the opposite amount",
+        test: Rows(
+            "SELECT later.\"transaction\" AS place, later.movement || ' ' || later.amount AS kept,
+                 trail.movement || ' ' || -trail.amount AS computed
+             FROM trail AS later LEFT JOIN trail
+                 ON trail.\"transaction\" = later.\"transaction\" AND trail.step = later.reverses
+             WHERE later.reverses IS NOT NULL",
+        ),
+    },
+    Rule {
+        name: "a step has a negative amount if it reverses another one",
+        test: Rows(
+            "SELECT \"transaction\" AS place, amount AS kept,
+                 CASE WHEN reverses IS NULL THEN abs(amount) ELSE -abs(amount) END AS computed
+             FROM trail",
+        ),
+    },
+    Rule {
+        name: "a capture is refused if a step reverses it",
+        test: Sums(
+            "SELECT \"transaction\" AS place, 1 AS kept, 0 AS computed
+             FROM captures WHERE refused
+             UNION ALL SELECT \"transaction\", 0, 1
+             FROM trail WHERE movement = 'capture' AND reverses IS NOT NULL",
+        ),
+    },
+    Rule {
+        name: "a refused void is a void of the trail",
+        test: Rows(
+            "SELECT refused_voids.\"transaction\" AS place, coalesce(movement, 'missing') AS kept,
+                 'void' AS computed
+             FROM refused_voids LEFT JOIN trail
+                 ON trail.\"transaction\" = refused_voids.\"transaction\"
+                 AND trail.step = refused_voids.step",
         ),
     },
     Rule {
@@ -191,7 +228,8 @@ pub(super) const RULES: &[Rule] = &[
         test: Sums(
             "SELECT \"transaction\" AS place, balance AS kept, 0 AS computed
              FROM lines WHERE \"transaction\" IS NOT NULL
-             UNION ALL SELECT \"transaction\", 0, gross - gross_out - fee + fee_out FROM captures
+             UNION ALL SELECT \"transaction\", 0, 
+                 CASE WHEN refused THEN 0 ELSE gross - fee END - gross_out + fee_out FROM captures
              UNION ALL SELECT \"transaction\", 0, -fee_flat FROM trail
              UNION ALL SELECT disputes.\"transaction\", 0, -lines.fee
              FROM disputes JOIN lines ON lines.id = line

@@ -12,8 +12,8 @@ use super::super::{
     rows,
 };
 
-/// Begins one snapshot for all rules.
-const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// Begins one snapshot for all statements.
+pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Nested loops are off, because the rules join whole tables: with old statistics, the planner may
 /// choose a nested loop, whose time grows with the square of the rows.

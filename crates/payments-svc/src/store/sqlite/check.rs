@@ -45,7 +45,7 @@ pub(super) fn findings(
 
 /// Large sorts use files in the data directory, because memory is limited, and a container may have
 /// no other writable directory.
-fn sort_in_files(db: &Connection, data_dir: &Path) -> rusqlite::Result<()> {
+pub(in super::super) fn sort_in_files(db: &Connection, data_dir: &Path) -> rusqlite::Result<()> {
     // Fails if the directory is read-only. Then SQLite uses the system's temporary directory.
     let directory = data_dir.to_string_lossy();
     let _: rusqlite::Result<()> = db.pragma_update(None, "temp_store_directory", directory);

@@ -16,13 +16,16 @@ use super::{
     *,
 };
 use crate::domain::{
-    ApiKeyDetails, ApiKeyDigest, CardOnFile, Id, OutboxEntry, OutboxKind, PageQuery, PayoutFormat,
-    PayoutRun, SavedCard, Transaction, TransactionTerms, TransactionVersion,
+    AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, CardOnFile, Challenge, Id,
+    MovementRequest, OutboxEntry, OutboxKind, PageQuery, PayoutFormat, PayoutRun, Postponed,
+    QueuedEntry, SavedCard, SendingReport, Transaction, TransactionTerms, TransactionVersion,
+    UnansweredPayment,
     write::{
-        KeyState, KeyedRequest, NewApiKey, StoredIdempotencyKey,
+        Action, KeyState, KeyedRequest, NewApiKey, NewOutboxEntry, OutboxRetry,
+        StoredIdempotencyKey,
         tests::{
             generators::{batches, setup_batches},
-            model::{ApiKeyRow, Tables},
+            model::{ApiKeyRow, Tables, TransactionRow},
         },
     },
 };
@@ -163,8 +166,13 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         let transaction = &row.new.transaction;
         let is_original = transaction.error.is_none() && !transaction.recurring;
         let reference = row.new.reference.clone();
-        let original =
-            || Some(CardOnFile { card: transaction.card.clone()?, reference: reference? });
+        let original = || {
+            Some(CardOnFile {
+                card: transaction.card.clone()?,
+                acquirer: row.new.acquirer,
+                reference: reference?,
+            })
+        };
         // A payment that was approved without card data has no card.
         if transaction.card.is_some() || !is_original {
             let expected = is_original.then(original).flatten();
@@ -183,8 +191,11 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         assert_eq!(kept, Some(row.original.clone()));
         assert_eq!(store.saved_card_on_file(Id::MIN, row.id).await.unwrap(), None);
     }
-    for (id, (_, challenge)) in &tables.pending_payments {
-        assert_eq!(store.challenge(*id).await.unwrap(), *challenge);
+    for (id, row) in &tables.pending_payments {
+        let challenge = row.challenge.clone();
+        let authorization = row.authorization();
+        let challenge = challenge.map(|challenge| Challenge { authorization, ..challenge });
+        assert_eq!(store.challenge(*id).await.unwrap(), challenge);
     }
     store.close().await;
 }
@@ -200,29 +211,80 @@ async fn jobs_find_their_pending_work() {
         [tables.invitations.len(), tables.outbox_entries.len(), tables.pending_payments.len()];
     let waiting = [backlog.invitations, backlog.outbox_entries, backlog.pending_payments];
     assert_eq!(waiting.map(|waiting| usize::try_from(waiting).unwrap()), lengths);
-    let pending = tables.outbox_entries.values().map(|row| {
+    let queued = |row: &NewOutboxEntry| {
         let transaction = &tables.transactions[&row.transaction];
         let first = tables.captures.range((row.transaction, 0)..).next().map(|(key, _)| *key);
         let is_first = first == row.step.map(|step| (row.transaction, step));
-        OutboxEntry {
+        let amounts = transaction.new.transaction.amounts;
+        let entry = OutboxEntry {
             id: row.id,
             key: row.key,
             transaction: row.transaction,
-            payment: transaction.new.key,
+            authorization: Authorization {
+                acquirer: transaction.new.acquirer,
+                key: transaction.new.key,
+                id: transaction.new.authorization.clone(),
+            },
             reference: transaction.new.reference.clone(),
             kind: row.kind,
+            currency: transaction.new.transaction.currency,
             amount: row.amount,
+            is_fully_voided: amounts.voided == amounts.amount,
             is_first_capture: row.kind == OutboxKind::Capture && is_first,
+        };
+        let is_before = |other: &&OutboxRetry| {
+            let other = &tables.outbox_entries[&other.entry];
+            other.transaction == row.transaction && other.id < row.id
+        };
+        let behind = tables.outbox_retries.values().find(is_before);
+        QueuedEntry {
+            entry,
+            attempts: tables.outbox_retries.get(&row.id).map_or(0, |retry| retry.attempts),
+            behind: behind.map(|first| (first.entry, first.due)),
         }
-    });
-    assert_eq!(store.outbox_entries(Id::MIN).await.unwrap(), pending.collect::<Vec<_>>());
+    };
+    let is_new = |row: &&NewOutboxEntry| !tables.outbox_retries.contains_key(&row.id);
+    let expected: Vec<_> = tables.outbox_entries.values().filter(is_new).map(queued).collect();
+    let (new, through) = store.new_outbox_entries(AcquirerName::Sandbox, Id::MIN).await.unwrap();
+    assert_eq!(new, expected);
+    assert_eq!(through, expected.last().map_or(Id::MIN, |queued| queued.entry.id));
+    let mut due: Vec<_> = tables.outbox_retries.values().collect();
+    due.sort_by_key(|retry| (retry.due, retry.entry));
+    let due: Vec<_> =
+        due.iter().map(|retry| queued(&tables.outbox_entries[&retry.entry])).collect();
+    let later = now() + Duration::from_secs(24 * 3600);
+    let read = store.due_outbox_entries(AcquirerName::Sandbox, later).await.unwrap();
+    assert_eq!(read, due);
+    let pending = |row: &&TransactionRow| row.new.transaction.amounts.pending() > 0;
+    let transaction = tables.transactions.values().find(pending).unwrap().new.transaction.id;
+    let (request, descriptor) = (MovementRequest::Void { amount: None }, None);
+    let void = Action::Move { transaction, request, descriptor, steps: 0 };
+    store.write(void).await.unwrap().unwrap();
+    let (new, _) = store.new_outbox_entries(AcquirerName::Sandbox, Id::MIN).await.unwrap();
+    let entry = new.last().unwrap().entry.id;
+    let postponed = vec![Postponed { entry, attempts: 1, delay: Duration::ZERO }];
+    let report = SendingReport { done: Vec::new(), postponed };
+    store.write(Action::RecordSending(report)).await.unwrap().unwrap();
+    let read = store.due_outbox_entries(AcquirerName::Sandbox, later).await.unwrap();
+    let mut due = read.iter().map(|queued| (queued.entry.id, queued.attempts));
+    assert!(due.any(|read| read == (entry, 1)));
+    let (new, _) = store.new_outbox_entries(AcquirerName::Sandbox, Id::MIN).await.unwrap();
+    assert!(!new.iter().any(|queued| queued.entry.id == entry));
+    let other = store.new_outbox_entries(AcquirerName::Http, Id::MIN).await.unwrap();
+    assert_eq!(other, (Vec::new(), Id::MIN));
 
     let is_due = |until: jiff::Timestamp| until <= now();
-    let stale_pending_payments = tables.pending_payments.iter().filter(|(_, (_, challenge))| {
-        challenge.as_ref().is_none_or(|challenge| is_due(challenge.until))
-    });
-    let stale_pending_payments: Vec<Id> = stale_pending_payments.map(|(id, _)| *id).collect();
-    assert_eq!(store.stale_pending_payments(any_age).await.unwrap(), stale_pending_payments);
+    let unanswered = tables
+        .pending_payments
+        .iter()
+        .filter(|(_, row)| row.challenge.as_ref().is_none_or(|challenge| is_due(challenge.until)));
+    let unanswered: Vec<UnansweredPayment> = unanswered
+        .map(|(&id, row)| UnansweredPayment { id, authorization: row.authorization() })
+        .collect();
+    assert_eq!(store.unanswered_payments(any_age, Id::MIN).await.unwrap(), unanswered);
+    if let [first, rest @ ..] = &*unanswered {
+        assert_eq!(store.unanswered_payments(any_age, first.id).await.unwrap(), rest);
+    }
 
     let expiring = store.old_transactions(any_age).await.unwrap();
     let expiring = expiring.iter().map(|row| (row.transaction, row.is_pending));

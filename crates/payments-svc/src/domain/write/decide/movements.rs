@@ -5,10 +5,11 @@ use std::iter::{once, repeat};
 use super::{ActionResult, Batch, MAX_BALANCE, done};
 use crate::domain::{
     BalanceLine, Descriptor, EventType, Fact, Id, LedgerEntry, LineKind, Movement, MovementError,
-    MovementRequest, Overflow, Payout, Step, TransactionChange, TransactionVersion, Transfer,
+    MovementRequest, OutboxKind, Overflow, Payout, RefusedStep, Step, TransactionChange,
+    TransactionVersion, Transfer,
     write::{
-        Balance, CaptureRow, LastStep, NewPayout, NumberedPosting, NumberedStep, Outcome,
-        Rejection, TransactionUpdate, known::LoadedTransaction,
+        Balance, CaptureRow, LastStep, NewOutboxEntry, NewPayout, NumberedPosting, NumberedStep,
+        Outcome, Rejection, StepOrigin, TransactionUpdate, known::LoadedTransaction,
     },
 };
 
@@ -21,33 +22,53 @@ impl Batch {
     ) -> ActionResult {
         let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
         let change = loaded.state.decide(request)?;
-        let disputed = change.amounts.disputed;
-        let (order, number) = ((request.outbox_kind(), change.amount), loaded.state.steps);
         if let MovementRequest::Capture { .. } = request
             && self.balance(loaded.merchant, change.balance)?.minor > MAX_BALANCE
         {
             return Err(MovementError::from(Overflow).into());
         }
-        let (merchant, event_type) = (loaded.merchant, change.movement.map(EventType::of_movement));
-        let last = self.record_change(transaction, change, descriptor, None)?.step;
-        self.add_outbox_entry(transaction, order, Some(number));
+        let (version, last) =
+            self.book_movement(transaction, request.outbox_kind(), change, descriptor)?;
+        Ok((Outcome::Moved(version), last))
+    }
+
+    /// Books a capture, refund or void, with its outbox entry and its event. If it fails, nothing is
+    /// changed.
+    pub(super) fn book_movement(
+        &mut self,
+        transaction: Id,
+        kind: OutboxKind,
+        change: TransactionChange,
+        descriptor: Option<&Descriptor>,
+    ) -> Result<(TransactionVersion, Option<Box<LastStep>>), Rejection> {
+        let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
+        let (merchant, number) = (loaded.merchant, loaded.state.steps);
+        let (amount, disputed) = (change.amount, change.amounts.disputed);
+        let event_type = change.movement.map(EventType::of_movement);
+        let id = self.id();
+        let key = self.acquirer_key(id);
+        let origin = StepOrigin::Request(key);
+        let last = self.record_change(transaction, change, descriptor, origin)?.step;
+        let step = Some(number);
+        let entry = NewOutboxEntry { id, key, transaction, kind, amount, step };
+        self.known.outbox_entries.insert(id);
+        self.changes.outbox_entries.push(entry);
         let steps = number.saturating_add(1);
         let version = TransactionVersion { transaction, steps, disputed };
         if let Some(event_type) = event_type {
             self.add_event(merchant, event_type, Fact::Transaction(version));
         }
-        Ok((Outcome::Moved(version), last))
+        Ok((version, last))
     }
 
     /// Records a change of a transaction: its amounts, its captures, the step of its trail if it
-    /// has one, and the booking if money moved. Disputes use this too. If it fails, nothing is
-    /// changed.
+    /// has one, and the booking if money moved. If it fails, nothing is changed.
     pub(super) fn record_change(
         &mut self,
         transaction: Id,
         change: TransactionChange,
         descriptor: Option<&Descriptor>,
-        dispute: Option<Id>,
+        origin: StepOrigin,
     ) -> Result<Booked, Rejection> {
         let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?.clone();
         let balance = match &change.booking {
@@ -78,14 +99,19 @@ impl Batch {
                 _ => Some(descriptor.unwrap_or(&loaded.descriptor).clone()),
             },
             line: line_id,
-            dispute,
+            dispute: origin.dispute().copied(),
         });
         let number = loaded.state.steps;
         self.set_captures(transaction, &change);
         self.update_transaction(transaction, loaded, &change);
         if let Some(step) = &step {
+            if let Some(key) = origin.operation() {
+                let Step { movement, amount, balance, fee, .. } = *step;
+                let refusable = RefusedStep { number, movement, amount, balance, fee };
+                self.known.operations.insert((transaction, *key), refusable);
+            }
             let step = step.clone();
-            self.changes.steps.push(NumberedStep { transaction, number, step });
+            self.changes.steps.push(NumberedStep { transaction, number, step, origin });
         }
         if let (Some(line), Some(booking), Some(balance)) = (line, &change.booking, balance) {
             self.book(line, &booking.entry, balance);
@@ -111,7 +137,7 @@ impl Batch {
     }
 
     fn set_captures(&mut self, transaction: Id, change: &TransactionChange) {
-        let is_capture = change.movement == Some(Movement::Capture);
+        let is_capture = change.movement == Some(Movement::Capture) && change.amount > 0;
         for captured in &change.captures {
             let new = CaptureRow { transaction, captured: *captured, is_new: is_capture };
             let key = (transaction, captured.step);

@@ -3,8 +3,9 @@
 use super::{Batch, done};
 use crate::domain::{
     AcquirerEvent, Decision, Dispute, DisputeState, EventType, Exchange, Fact, FraudAlert, Id,
-    MovementError, Notification, NotificationResult, OpenedDispute, Overflow, TransactionChange,
-    write::{NewDispute, NotificationRow, NumberedSlice, Outcome, Rejection},
+    MovementError, Notification, NotificationResult, OpenedDispute, Overflow, Slice,
+    TransactionChange,
+    write::{NewDispute, NotificationRow, NumberedSlice, Outcome, Rejection, StepOrigin},
 };
 
 impl Batch {
@@ -33,11 +34,12 @@ impl Batch {
         match result {
             NotificationResult::None | NotificationResult::Wait(_) => {}
             NotificationResult::Alert => self.alert(merchant, notification),
+            NotificationResult::Refuse(operation) => self.refuse(*transaction, operation)?,
             NotificationResult::Open(opening, end) => {
                 self.open(merchant, notification, opening, end)?
             }
             NotificationResult::End { dispute, decision, change } => {
-                self.record_change(*transaction, change, None, Some(dispute))?;
+                self.record_change(*transaction, change, None, StepOrigin::Dispute(dispute))?;
                 self.end(dispute_key, dispute, decision);
                 let fact = Fact::Dispute { transaction: *transaction, dispute };
                 self.add_event(merchant, EventType::of_decision(decision), fact);
@@ -82,7 +84,8 @@ impl Batch {
         // Check the sum first, so that both changes are booked or none.
         self.balance(merchant, sum)?;
         let id = self.id();
-        let line = self.record_change(transaction, opening.change, None, Some(id))?.line;
+        let line =
+            self.record_change(transaction, opening.change, None, StepOrigin::Dispute(id))?.line;
         let slices = (0..).zip(&opening.slices);
         self.changes.slices.extend(slices.map(|(number, slice)| NumberedSlice {
             dispute: id,
@@ -102,12 +105,13 @@ impl Batch {
         let (reference, line) = (reference.clone(), line.unwrap_or(Id::MIN));
         let dispute_key = (transaction, reference.as_str().to_owned());
         self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });
+        self.change_disputed(transaction, &opening.slices, i64::saturating_add);
         let state = DisputeState { id, decision: None, slices: opening.slices };
         self.known.disputes.insert(dispute_key.clone(), state);
         let fact = Fact::Dispute { transaction, dispute: id };
         self.add_event(merchant, EventType::DisputeOpened, fact);
         if let Some((decision, change)) = end {
-            self.record_change(transaction, change, None, Some(id))?;
+            self.record_change(transaction, change, None, StepOrigin::Dispute(id))?;
             self.end(Some(dispute_key), id, decision);
             self.add_event(merchant, EventType::of_decision(decision), fact);
         }
@@ -115,14 +119,27 @@ impl Batch {
     }
 
     fn end(&mut self, dispute_key: Option<(Id, String)>, dispute: Id, decision: Decision) {
-        if let Some(state) =
-            dispute_key.and_then(|dispute_key| self.known.disputes.get_mut(&dispute_key))
-        {
+        let ended = dispute_key.and_then(|dispute_key| {
+            let state = self.known.disputes.get_mut(&dispute_key)?;
             state.decision = Some(decision);
+            Some((dispute_key.0, state.slices.clone()))
+        });
+        if let Some((transaction, slices)) = ended.filter(|_| decision == Decision::Won) {
+            self.change_disputed(transaction, &slices, i64::saturating_sub);
         }
         match self.changes.disputes.get_mut(&dispute) {
             Some(new) => new.decision = Some(decision),
             None => drop(self.changes.decisions.insert(dispute, (dispute, decision))),
+        }
+    }
+
+    /// Adds or subtracts the slices of a dispute: what disputes have taken of each capture.
+    fn change_disputed(&mut self, transaction: Id, slices: &[Slice], change: fn(i64, i64) -> i64) {
+        let Some(loaded) = self.known.transactions.get_mut(&transaction) else { return };
+        for slice in slices.iter().filter(|slice| !slice.again) {
+            if let Some(step) = slice.step {
+                loaded.disputed.entry(step).or_default().change(slice, change);
+            }
         }
     }
 

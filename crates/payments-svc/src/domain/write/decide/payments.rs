@@ -6,11 +6,12 @@ use jiff::Timestamp;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, EventType, Fact, Id, LinkDigest, Notes,
-    OutboxKind, Payment, PaymentResult, Transaction, TransactionVersion,
+    AcquirerKey, Amounts, Authorization, Card, CardOnFile, Challenge, Conclusion, EventType, Fact,
+    Id, LinkDigest, Notes, OutboxKind, Payment, PaymentResult, Postponed, SendingReport,
+    Transaction, TransactionVersion,
     write::{
-        KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, Outcome, Rejection, UsedLink,
-        changes::NewCard, known::KeyState,
+        KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, OutboxRetry, Outcome,
+        Rejection, UsedLink, changes::NewCard, known::KeyState,
     },
 };
 
@@ -42,18 +43,29 @@ impl Batch {
         done(Outcome::PaymentBegun(id))
     }
 
-    /// The first outcome of a payment counts: a later one is rejected with [`Rejection::NotFound`].
+    pub(super) fn prepare(&mut self, pending_payment: Id, authorization: &str) -> ActionResult {
+        let begun =
+            self.known.pending_payments.get_mut(&pending_payment).ok_or(Rejection::NotFound)?;
+        begun.authorization = Some(authorization.to_owned());
+        let update = (pending_payment, authorization.to_owned());
+        self.changes.authorizations.insert(pending_payment, update);
+        done(Outcome::Done)
+    }
+
+    /// The first conclusion of a payment counts: a later one is rejected with
+    /// [`Rejection::NotFound`].
     pub(super) fn conclude(
         &mut self,
         pending_payment: Id,
-        acquirer_outcome: Option<&AcquirerOutcome>,
+        conclusion: &Conclusion,
         card: Option<&Card>,
     ) -> ActionResult {
         let begun =
             self.known.pending_payments.remove(&pending_payment).ok_or(Rejection::NotFound)?;
         let (payment, id) = (begun.payment, self.id());
-        let conclusion = PaymentResult::of(acquirer_outcome, begun.challenged.is_some());
-        let error = conclusion.error;
+        let (is_challenged, is_keyed) = (begun.challenged.is_some(), begun.key.is_some());
+        let result = PaymentResult::of(conclusion, is_challenged, is_keyed);
+        let error = result.error;
         let amount = payment.amount.minor();
         let transaction = Transaction {
             id,
@@ -65,22 +77,34 @@ impl Batch {
             descriptor: payment.descriptor,
             card: card.cloned().or(begun.challenged),
             custom: payment.custom,
-            tds: conclusion.tds,
+            tds: result.tds,
             recurring: payment.recurring,
             error,
             trail: Vec::new(),
         };
-        let reference = conclusion.reference.map(str::to_owned);
+        let reference = result.reference.map(str::to_owned);
         self.changes.transactions.push(NewTransaction {
             transaction,
             pending_payment,
             key: begun.acquirer_key,
+            authorization: begun.authorization,
+            acquirer: payment.acquirer,
             reference,
         });
         self.changes.deleted_pending_payments.insert(pending_payment);
+        self.changes.authorizations.remove(&pending_payment);
         self.changes.challenges.remove(&pending_payment);
-        if conclusion.needs_reversal {
-            self.add_outbox_entry(id, (OutboxKind::Reverse, amount), None);
+        if result.needs_reversal {
+            let entry = self.id();
+            let key = AcquirerKey::Id(entry);
+            self.changes.outbox_entries.push(NewOutboxEntry {
+                id: entry,
+                key,
+                transaction: id,
+                kind: OutboxKind::Reverse,
+                amount,
+                step: None,
+            });
         }
         let event_type = match error {
             None => EventType::TransactionCreated,
@@ -117,8 +141,25 @@ impl Batch {
             self.known.pending_payments.get_mut(&pending_payment).ok_or(Rejection::NotFound)?;
         begun.challenged = Some(card.clone());
         let until = self.known.now.checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
-        let challenge = Challenge { card: card.clone(), reference: reference.to_owned(), until };
+        let authorization = Authorization {
+            acquirer: begun.payment.acquirer,
+            key: begun.acquirer_key,
+            id: begun.authorization.clone(),
+        };
+        let (card, reference) = (card.clone(), reference.to_owned());
+        let challenge = Challenge { authorization, card, reference, until };
         self.changes.challenges.insert(pending_payment, (pending_payment, challenge));
+        done(Outcome::Done)
+    }
+
+    /// Deletes the entries that were carried out, and postpones the others.
+    pub(super) fn record_sending(&mut self, report: &SendingReport) -> ActionResult {
+        self.changes.deleted_outbox_entries.extend(&report.done);
+        self.known.outbox_entries.retain(|entry| !report.done.contains(entry));
+        for &Postponed { entry, attempts, delay } in &report.postponed {
+            let due = self.known.now.checked_add(delay).unwrap_or(Timestamp::MAX);
+            self.changes.outbox_retries.insert(entry, OutboxRetry { entry, attempts, due });
+        }
         done(Outcome::Done)
     }
 
@@ -132,18 +173,5 @@ impl Batch {
         let (created, original) = (self.known.now, original.clone());
         self.changes.cards.push(NewCard { id, merchant, created, original, notes: notes.cloned() });
         done(Outcome::Card(id))
-    }
-
-    /// Adds an outbox entry for the acquirer. The `step` is `None` for a reversal.
-    pub(super) fn add_outbox_entry(
-        &mut self,
-        transaction: Id,
-        (kind, amount): (OutboxKind, i64),
-        step: Option<u32>,
-    ) {
-        let id = self.id();
-        let key = self.acquirer_key(id);
-        let entry = NewOutboxEntry { id, key, transaction, kind, amount, step };
-        self.changes.outbox_entries.push(entry);
     }
 }

@@ -11,14 +11,15 @@ use proptest::prelude::*;
 
 use super::{at, model::Tables};
 use crate::domain::{
-    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, ApiKeyUse, Card, CardOnFile,
-    Country, Currency, CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome,
-    DeliveryReport, Descriptor, Email, EventType, EventTypes, Exchange, Expiry, Failures,
-    FraudReason, Iban, Id, LinkSecret, MerchantDetails, MerchantUpdate, MovementRequest, Name,
-    Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError,
-    Progress, Reason, Retry, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate,
-    WebhookUrl, Website, hour_of,
-    write::{Action, KeyState, KeyedRequest, Write},
+    AcquirerEvent, AcquirerId, AcquirerKey, AcquirerName, AcquirerOutcome, AdvanceBy, Amount,
+    ApiKeyDigest, ApiKeyUse, Card, CardOnFile, Conclusion, Country, Currency, CustomData, Decision,
+    Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor, Email, EventType,
+    EventTypes, Exchange, Expiry, Failures, FraudReason, Iban, Id, LinkSecret, MerchantDetails,
+    MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment, PayoutFormat,
+    PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress, Reason, Retry, Scheme,
+    SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
+    hour_of,
+    write::{Action, KeyState, KeyedRequest, StepOrigin, Write},
 };
 
 /// The kinds of writes that services put into batches.
@@ -46,6 +47,7 @@ pub(crate) enum Kind {
     Decided,
     Fraud,
     Confirm,
+    Refuse,
     DeleteEvents,
     TakeInvitation,
     RemoveInvitation,
@@ -57,6 +59,7 @@ pub(crate) enum Kind {
     RecordDeliveries,
     Forget,
     Expire,
+    AdvanceClock,
 }
 
 /// Kinds that concern the same rows. Repeated kinds are more frequent.
@@ -85,10 +88,12 @@ const MEMBERS: &[Kind] = {
 };
 const APPS: &[Kind] = {
     use Kind::{
-        CreateApiKey, CreateWebhook, DeleteApiKey, DeleteWebhook, RecordDeliveries, ReplayWebhook,
-        RotateWebhook, UpdateWebhook, UseApiKeys,
+        AdvanceClock, CreateApiKey, CreateWebhook, DeleteApiKey, DeleteWebhook, RecordDeliveries,
+        ReplayWebhook, RotateWebhook, UpdateWebhook, UseApiKeys,
     };
     &[
+        AdvanceClock,
+        AdvanceClock,
         CreateApiKey,
         CreateApiKey,
         DeleteApiKey,
@@ -112,7 +117,8 @@ const PAYMENTS: &[Kind] = {
 };
 const MONEY: &[Kind] = {
     use Kind::{
-        Capture, Confirm, Decided, DeleteEvents, Expire, Forget, Fraud, Opened, Refund, Void,
+        Capture, Confirm, Decided, DeleteEvents, Expire, Forget, Fraud, Opened, Refund, Refuse,
+        Void,
     };
     &[
         Capture,
@@ -129,6 +135,8 @@ const MONEY: &[Kind] = {
         Decided,
         Fraud,
         Confirm,
+        Refuse,
+        Refuse,
         DeleteEvents,
         Expire,
         Forget,
@@ -218,7 +226,22 @@ impl Batch {
                 let first = specs.iter().position(forgets);
                 let specs = specs.iter().enumerate();
                 let specs = specs.filter(|(index, spec)| !forgets(spec) || first == Some(*index));
-                specs.map(|(index, spec)| spec.write(tables, number, index)).collect()
+                let writes = specs.map(|(index, spec)| {
+                    let write = spec.write(tables, number, index);
+                    let is_forgotten = |keyed: &KeyedRequest| {
+                        let name = (keyed.app, keyed.key.clone());
+                        first.is_some() || !tables.keys.contains_key(&name)
+                    };
+                    // An acquirer may know a key for longer than the service, so nobody may use it
+                    // again.
+                    let is_used = |keyed: &KeyedRequest| {
+                        let key = keyed.acquirer_key();
+                        tables.origins.values().any(|origin| origin.operation() == Some(&key))
+                    };
+                    let is_free = |keyed: &KeyedRequest| !(is_used(keyed) && is_forgotten(keyed));
+                    Write { keyed: write.keyed.filter(is_free), ..write }
+                });
+                writes.collect()
             }
             Self::PayOut(choice) => {
                 let test = choice.is_multiple_of(2);
@@ -250,6 +273,7 @@ impl WriteSpec {
                 | Action::SaveCard { .. }
                 | Action::CreateWebhook { .. }
                 | Action::RotateWebhook { .. }
+                | Action::AdvanceClock { .. }
         );
         let keyed = self.key.filter(|_| takes_key).map(|(app, key, request)| KeyedRequest {
             app: pick(&tables.apps, 2, app | 1),
@@ -324,7 +348,11 @@ impl WriteSpec {
             },
             Kind::SaveCard => Action::SaveCard {
                 merchant,
-                original: Box::new(CardOnFile { card: card(), reference: "card".to_owned() }),
+                original: Box::new(CardOnFile {
+                    card: card(),
+                    acquirer: Some(AcquirerName::Sandbox),
+                    reference: "card".to_owned(),
+                }),
                 notes: (second_choice > 99).then(|| Notes::new("blue").unwrap()),
             },
             Kind::Opened | Kind::Decided | Kind::Fraud => Action::RecordNotification {
@@ -333,12 +361,21 @@ impl WriteSpec {
                 fee_exchange: exchange(),
                 steps: 0,
             },
-            Kind::Confirm => Action::DeleteOutboxEntries {
-                entries: vec![
-                    pick(&tables.outbox_entries, 9, choice),
-                    pick(&tables.outbox_entries, 9, second_choice),
-                ],
-            },
+            Kind::Confirm => Action::RecordSending(SendingReport {
+                done: vec![pick(&tables.outbox_entries, 9, choice)],
+                postponed: vec![Postponed {
+                    entry: pick(&tables.outbox_entries, 9, second_choice),
+                    attempts: choice.into(),
+                    delay: Duration::from_secs(second_choice.into()),
+                }],
+            }),
+            Kind::Refuse => {
+                let entry = pick(&tables.outbox_entries, 9, choice);
+                let known = tables.outbox_entries.get(&entry);
+                let transaction = known.map_or(Id::MAX, |known| known.transaction);
+                let operation = known.map_or(AcquirerKey::Id(entry), |known| known.key);
+                Action::RefuseEntry { entry, transaction, operation }
+            }
             Kind::DeleteEvents => {
                 Action::DeleteEvents { events: vec![pick(&tables.events, 9, choice)] }
             }
@@ -387,6 +424,15 @@ impl WriteSpec {
             }
             Kind::RecordDeliveries => Action::RecordDeliveries(Box::new(self.report(tables))),
             Kind::Forget => self.forget(tables),
+            Kind::AdvanceClock if choice.is_multiple_of(3) => {
+                let clock = tables.clocks.get(&app);
+                let advance = clock.and_then(|clock| clock.pending).unwrap_or(Id::MAX);
+                Action::FinishAdvance { app, advance }
+            }
+            Kind::AdvanceClock => {
+                let by = Duration::from_secs(u64::from(choice) + 1);
+                Action::AdvanceClock { app, by: AdvanceBy::new(by).unwrap() }
+            }
             Kind::Expire => {
                 // One job at a time checks the transactions, in order of their IDs.
                 let next =
@@ -447,25 +493,31 @@ impl WriteSpec {
             descriptor: descriptor(self.second_choice),
             custom: (self.second_choice > 99).then(|| CustomData::stored(r#"{"a":1}"#.to_owned())),
             recurring: self.choice > 200,
+            acquirer: Some(AcquirerName::Sandbox),
         }
     }
 
     fn follow_up(&self, tables: &Tables) -> Action {
         let pending_payment = pick(&tables.pending_payments, 3, self.choice);
+        if self.kind == Kind::Challenge && self.second_choice.is_multiple_of(4) {
+            let authorization = format!("pi_{}", self.second_choice);
+            return Action::PreparePayment { pending_payment, authorization };
+        }
         if self.kind == Kind::Challenge {
             let (card, reference) = (Box::new(card()), "challenge".to_owned());
             return Action::ChallengePayment { pending_payment, card, reference };
         }
-        let acquirer_outcome = match self.second_choice % 4 {
-            0 | 1 => Some(AcquirerOutcome::Approved {
-                reference: "card".to_owned(),
-                tds: ThreeDSecure::Full,
-            }),
-            2 => Some(AcquirerOutcome::Declined(ProcessingError::DECLINED)),
-            _ => None,
+        let approved =
+            || AcquirerOutcome::Approved { reference: "card".to_owned(), tds: ThreeDSecure::Full };
+        let conclusion = match self.second_choice % 7 {
+            0..=2 => Conclusion::Answered(approved()),
+            3 => Conclusion::Answered(AcquirerOutcome::Declined(ProcessingError::DECLINED)),
+            4 => Conclusion::Found(approved()),
+            5 => Conclusion::NotDone,
+            _ => Conclusion::Abandoned,
         };
         let card = (!self.second_choice.is_multiple_of(3)).then(|| Box::new(card()));
-        Action::ConcludePayment { pending_payment, acquirer_outcome, card }
+        Action::ConcludePayment { pending_payment, conclusion, card }
     }
 
     fn request(&self) -> MovementRequest {
@@ -500,6 +552,12 @@ impl WriteSpec {
                 AcquirerEvent::Decided { dispute, decision: Decision::Won }
             }
             Kind::Decided => AcquirerEvent::Decided { dispute, decision: Decision::Lost },
+            _ if self.amount % 3 == 0 => {
+                let origins = tables.origins.values().filter_map(StepOrigin::operation);
+                let operation = origins.copied().nth(usize::from(self.second_choice) % 8);
+                let operation = operation.unwrap_or(AcquirerKey::Request([7; 32]));
+                AcquirerEvent::Refused { operation, reason: None }
+            }
             _ => AcquirerEvent::Fraud {
                 reported: (self.second_choice > 99).then_some(Timestamp::UNIX_EPOCH),
                 reason: (self.second_choice > 50).then_some(FraudReason::FRAUDULENT_USE),

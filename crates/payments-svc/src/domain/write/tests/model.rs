@@ -9,13 +9,14 @@ use crate::domain::write::{
     Balance, CaptureRow, CapturesToLoad, Changes, InvitationState, KeyState, LoadedRows,
     LoadedTransaction, Membership, MerchantTexts, Needs, NewApiKey, NewApp, NewCard, NewDispute,
     NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction,
-    NotificationRow, PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
-    UsedLink, WebhookRow, WebhookState,
+    NotificationRow, OutboxRetry, PayoutState, PendingPayment, StepOrigin, StoredIdempotencyKey,
+    TransactionUpdate, UsedLink, WebhookRow, WebhookState,
 };
 use crate::domain::{
-    AcquirerId, BalanceLine, Capture, Challenge, DeliveryAttempt, DisputeState, FraudAlert, Id,
-    Invitation, LineKind, LinkDigest, LinkSecret, Merchant, NewEvent, PayoutRequest, Posting,
-    Progress, Retry, Slice, Step, TransactionState, User,
+    AcquirerId, AcquirerKey, Authorization, BalanceLine, Capture, Challenge, Decision,
+    DeliveryAttempt, DisputeState, DisputedParts, FraudAlert, Id, Invitation, LineKind, LinkDigest,
+    LinkSecret, Merchant, NewEvent, PayoutRequest, Posting, Progress, RefusedStep, Retry,
+    SandboxClock, Slice, Step, TransactionState, User,
 };
 
 /// All tables, by primary key.
@@ -31,15 +32,20 @@ pub(crate) struct Tables {
     pub(crate) merchant_apps: BTreeMap<(Id, Id), bool>,
     pub(crate) merchant_users: BTreeSet<(Id, Id)>,
     pub(crate) invitations: BTreeMap<Id, InvitationRow>,
-    pub(crate) pending_payments: BTreeMap<Id, (NewPendingPayment, Option<Challenge>)>,
+    pub(crate) pending_payments: BTreeMap<Id, PendingRow>,
     pub(crate) link_secrets: BTreeMap<Id, (Id, LinkSecret)>,
     pub(crate) used_links: BTreeMap<(Id, LinkDigest), UsedLink>,
     pub(crate) transactions: BTreeMap<Id, TransactionRow>,
     pub(crate) trail: BTreeMap<(Id, u32), Step>,
+    /// Of each step of the trail.
+    pub(crate) origins: BTreeMap<(Id, u32), StepOrigin>,
     pub(crate) captures: BTreeMap<(Id, u32), Capture>,
+    pub(crate) refused_voids: BTreeSet<(Id, u32)>,
     pub(crate) lines: BTreeMap<Id, BalanceLine>,
     pub(crate) postings: BTreeMap<(Id, u32), Posting>,
     pub(crate) outbox_entries: BTreeMap<Id, NewOutboxEntry>,
+    /// Of postponed entries.
+    pub(crate) outbox_retries: BTreeMap<Id, OutboxRetry>,
     pub(crate) cards: BTreeMap<Id, NewCard>,
     pub(crate) notifications: BTreeMap<String, NotificationRow>,
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
@@ -55,6 +61,8 @@ pub(crate) struct Tables {
     /// By endpoint and number.
     pub(crate) webhook_attempts: BTreeMap<(Id, u32), DeliveryAttempt>,
     pub(crate) expired_through: Option<Id>,
+    /// Of apps whose clock was changed.
+    pub(crate) clocks: BTreeMap<Id, SandboxClock>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +76,20 @@ pub(crate) struct InvitationRow {
     pub(crate) new: NewInvitation,
     attempts: u32,
     pub(crate) due: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PendingRow {
+    pub(crate) new: NewPendingPayment,
+    pub(crate) authorization: Option<String>,
+    pub(crate) challenge: Option<Challenge>,
+}
+
+impl PendingRow {
+    pub(crate) fn authorization(&self) -> Authorization {
+        let (acquirer, key) = (self.new.payment.acquirer, self.new.key);
+        Authorization { acquirer, key, id: self.authorization.clone() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -100,9 +122,20 @@ impl Tables {
                 known.transactions.insert(id, loaded);
             }
         }
+        for (transaction, key) in &needs.operations {
+            if let Some(step) = self.refusable(*transaction, *key) {
+                known.operations.insert((*transaction, *key), step);
+            }
+            let disputed = self.taken_by_disputes(*transaction);
+            if let Some(loaded) = known.transactions.get_mut(transaction) {
+                loaded.disputed = disputed;
+            }
+        }
+        let entries = needs.outbox_entries.iter();
+        known.outbox_entries.extend(entries.filter(|id| self.outbox_entries.contains_key(id)));
         for id in &needs.pending_payments {
-            if let Some((row, challenge)) = self.pending_payments.get(id) {
-                known.pending_payments.insert(*id, self.begun(row, challenge.as_ref()));
+            if let Some(row) = self.pending_payments.get(id) {
+                known.pending_payments.insert(*id, self.begun(row));
             }
         }
         known.used_links.extend(needs.links.iter().filter(|key| self.used_links.contains_key(key)));
@@ -117,6 +150,7 @@ impl Tables {
         for app in needs.locked_apps.iter().filter(|app| self.apps.contains_key(app)) {
             known.api_keys.insert(*app, self.api_keys_of(*app));
             known.webhooks.insert(*app, self.webhooks_of(*app));
+            known.clocks.insert(*app, self.clocks.get(app).cloned().unwrap_or_default());
         }
         known.apps.extend(needs.apps.iter().filter(|id| self.apps.contains_key(id)));
         known.users.extend(needs.users.iter().filter(|id| self.users.contains_key(id)));
@@ -181,7 +215,12 @@ impl Tables {
         let emails: Vec<_> = self.users.values().map(email).collect();
         let merchants = self.merchants.keys();
         let emails = merchants.flat_map(|id| emails.iter().map(|email| (*id, email.clone())));
+        let operations = self.origins.iter();
+        let operations =
+            operations.filter_map(|((id, _), origin)| Some((*id, *origin.operation()?)));
         Needs {
+            operations: operations.collect(),
+            outbox_entries: self.outbox_entries.keys().copied().collect(),
             keys: self.keys.keys().cloned().collect(),
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
             pending_payments: self.pending_payments.keys().copied().collect(),
@@ -227,7 +266,7 @@ impl Tables {
             CapturesToLoad::None => false,
             CapturesToLoad::Refundable(amount) => {
                 let before = available;
-                available += captured.amount - captured.amount_returned;
+                available += captured.rest();
                 before < available && before < amount
             }
             CapturesToLoad::All => true,
@@ -245,17 +284,48 @@ impl Tables {
                 funding: merchant.details.currency,
                 pricing: merchant.pricing,
             },
+            disputed: BTreeMap::new(),
         }
     }
 
-    fn begun(&self, row: &NewPendingPayment, challenge: Option<&Challenge>) -> PendingPayment {
+    /// The step with a key, unless it was refused before.
+    fn refusable(&self, transaction: Id, key: AcquirerKey) -> Option<RefusedStep> {
+        let origins = || self.origins.range((transaction, 0)..=(transaction, u32::MAX));
+        let is_it = |origin: &StepOrigin| *origin == StepOrigin::Request(key);
+        let (&(_, number), _) = origins().find(|(_, origin)| is_it(origin))?;
+        let is_reversed = |origin: &StepOrigin| *origin == StepOrigin::Refusal(number);
+        let step = &self.trail[&(transaction, number)];
+        let (movement, amount, balance, fee) = (step.movement, step.amount, step.balance, step.fee);
+        let refusable = RefusedStep { number, movement, amount, balance, fee };
+        let is_refused = self.refused_voids.contains(&(transaction, number))
+            || origins().any(|(_, origin)| is_reversed(origin));
+        (!is_refused).then_some(refusable)
+    }
+
+    fn taken_by_disputes(&self, transaction: Id) -> DisputedParts {
+        let is_open = |row: &&NewDispute| {
+            row.dispute.transaction == transaction && row.decision != Some(Decision::Won)
+        };
+        let mut taken = DisputedParts::new();
+        for row in self.disputes.values().filter(is_open) {
+            let slices = self.slices.range((row.dispute.id, 0)..=(row.dispute.id, u32::MAX));
+            for slice in slices.map(|(_, slice)| slice).filter(|slice| !slice.again) {
+                taken.entry(slice.step.unwrap()).or_default().change(slice, i64::saturating_add);
+            }
+        }
+        taken
+    }
+
+    fn begun(&self, row: &PendingRow) -> PendingPayment {
+        let PendingRow { new: row, authorization, challenge } = row;
         let waits = |key: &&NewIdempotencyKey| key.state == KeyState::InFlight(row.id);
         let key = self.keys.values().find(waits).map(|key| (key.app, key.key.clone()));
         PendingPayment {
             payment: row.payment.clone(),
             acquirer_key: row.key,
+            authorization: authorization.clone(),
             test: self.merchants[&row.payment.merchant].details.test,
-            challenged: challenge.map(|challenge| challenge.card.clone()),
+            challenged: challenge.as_ref().map(|challenge| challenge.card.clone()),
             key,
             link: row.link,
         }
@@ -314,6 +384,7 @@ impl Tables {
             assert!(self.api_keys.remove(id).is_some(), "{id}");
         }
         self.outbox_entries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
+        self.outbox_retries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
         self.events.retain(|id, _| !changes.deleted_events.contains(id));
         self.invitations.retain(|id, _| !changes.deleted_invitations.contains(id));
         let membership = |row: &InvitationRow| (row.new.merchant, row.new.user);
@@ -359,8 +430,17 @@ impl Tables {
                 (row.attempts, row.due) = (attempt.attempts, attempt.due);
             }
         }
+        for (id, retry) in &changes.outbox_retries {
+            if self.outbox_entries.contains_key(id) {
+                self.outbox_retries.insert(*id, *retry);
+            }
+        }
+        for (id, authorization) in changes.authorizations.values() {
+            let row = self.pending_payments.get_mut(id).unwrap();
+            row.authorization = Some(authorization.clone());
+        }
         for (id, challenge) in changes.challenges.values() {
-            self.pending_payments.get_mut(id).unwrap().1 = Some(challenge.clone());
+            self.pending_payments.get_mut(id).unwrap().challenge = Some(challenge.clone());
         }
         for TransactionUpdate { transaction, amounts, steps } in
             changes.transaction_updates.values()
@@ -392,6 +472,10 @@ impl Tables {
             }
         }
         self.expired_through = changes.expired_through.or(self.expired_through);
+        for (app, clock) in changes.clocks.values() {
+            assert!(self.apps.contains_key(app), "{app}");
+            self.clocks.insert(*app, clock.clone());
+        }
     }
 
     fn insert(&mut self, changes: Changes) {
@@ -400,6 +484,9 @@ impl Tables {
             .into_iter()
             .map(|new| (new.transaction.id, TransactionRow { new, steps: 0 }));
         add(&mut self.transactions, transactions);
+        let origins = changes.steps.iter();
+        let origins = origins.map(|row| ((row.transaction, row.number), row.origin));
+        add(&mut self.origins, origins.collect::<Vec<_>>());
         add(
             &mut self.trail,
             changes.steps.into_iter().map(|row| ((row.transaction, row.number), row.step)),
@@ -413,7 +500,10 @@ impl Tables {
         add(&mut self.payouts, changes.payout.into_iter().map(|row| (row.payout.id, row)));
         add(
             &mut self.pending_payments,
-            changes.pending_payments.into_iter().map(|row| (row.id, (row, None))),
+            changes
+                .pending_payments
+                .into_iter()
+                .map(|new| (new.id, PendingRow { new, authorization: None, challenge: None })),
         );
         add(&mut self.used_links, changes.used_links);
         add(&mut self.link_secrets, changes.link_secrets);
@@ -421,6 +511,9 @@ impl Tables {
         add(&mut self.disputes, changes.disputes);
         let slices = changes.slices.into_iter();
         add(&mut self.slices, slices.map(|row| ((row.dispute, row.number), row.slice)));
+        for refused in changes.refused_voids {
+            assert!(self.refused_voids.insert(refused), "{refused:?} is inserted twice");
+        }
         add(&mut self.frauds, changes.frauds.into_iter().map(|row| (row.id, row)));
         add(&mut self.events, changes.events.into_iter().map(|row| (row.id, row)));
         let api_keys = changes.api_keys.into_iter();

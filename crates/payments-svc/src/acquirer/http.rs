@@ -1,0 +1,398 @@
+//! The connector to acquirers that speak our protocol: `docs/acquirer-protocol.md`.
+//!
+//! 1. Only a signed answer with status 200 counts, and a signed 404 to a question. Everything else
+//!    is no answer: a proxy may answer instead of the acquirer.
+//! 2. The signature of a request covers time, method, path, key and body. The signature of an answer
+//!    covers time, status, the `v1` of its request, and the body. So an answer belongs to one
+//!    request.
+//! 3. The memory of a body with a card number is overwritten after use.
+
+use std::{io, path::PathBuf};
+
+use bytes::Bytes;
+use common::tls::{self, TlsError};
+use jiff::Timestamp;
+use reqwest::{
+    Client, Method, StatusCode, Url,
+    header::{CONTENT_TYPE, HeaderName},
+};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use super::{
+    AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution,
+    NoAnswer,
+    client::{self, UnreadBody},
+    signature::{SignatureError, SignatureKey},
+};
+use crate::domain::{
+    AcquirerKey, AcquirerOutcome, Authorization, Challenge, ChallengeAnswer, OutboxEntry,
+    OutboxKind, ProcessingError, ThreeDSecure,
+};
+
+const PROTOCOL: HeaderName = HeaderName::from_static("acquirer-protocol");
+const SIGNATURE: HeaderName = HeaderName::from_static("acquirer-signature");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The maximum length of an answer.
+const MAX_ANSWER: usize = 64 * 1024;
+
+pub(crate) struct HttpConfig {
+    pub(crate) url: Url,
+    pub(crate) secret: SecretString,
+    /// Additional CA certificates.
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// Why the connector cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HttpSetupError {
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("the HTTP client for the acquirer cannot be made: {0}")]
+    Client(#[from] reqwest::Error),
+    #[error("PAYMENTS_ACQUIRER_SECRET is empty")]
+    EmptySecret,
+}
+
+/// Why a request has no valid answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HttpError {
+    #[error("the request to the acquirer failed")]
+    Failed(#[source] reqwest::Error),
+    #[error("the acquirer answered with status {0}")]
+    Status(StatusCode),
+    #[error("the acquirer's answer is not signed as agreed")]
+    Unsigned(#[source] SignatureError),
+    #[error("the acquirer's answer is longer than {MAX_ANSWER} bytes")]
+    TooLong,
+    #[error("the acquirer's answer does not follow the protocol")]
+    Malformed,
+    #[error("the acquirer is still processing the operation")]
+    Pending,
+}
+
+pub(crate) struct Http {
+    client: Client,
+    /// Ends with a slash.
+    base: Url,
+    key: SignatureKey,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AuthorizationBody<'a> {
+    merchant_id: String,
+    initiator: &'static str,
+    currency: &'static str,
+    /// In minor units; 0 for a check of the card.
+    amount: i64,
+    descriptor: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card: Option<CardBody<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_reference: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_url: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct CardBody<'a> {
+    number: &'a str,
+    expiry: ExpiryBody,
+    code: &'a str,
+}
+
+#[derive(Serialize)]
+struct ExpiryBody {
+    month: i8,
+    year: i16,
+}
+
+#[derive(Serialize)]
+struct NoFields {}
+
+/// A capture, refund or void.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EntryBody {
+    authorization: String,
+    transaction_id: String,
+    currency: &'static str,
+    amount: i64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReversalBody {
+    authorization: String,
+    transaction_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "status", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Answer {
+    Approved { card_reference: String, three_d_secure: String },
+    Declined { code: u8 },
+    Challenge { url: String },
+    Done,
+    Refused { reason: String },
+    Pending,
+}
+
+impl Http {
+    pub(crate) fn new(
+        HttpConfig { url, secret, ca_file }: HttpConfig,
+    ) -> Result<Self, HttpSetupError> {
+        let setting = "PAYMENTS_ACQUIRER_CA_FILE (--acquirer-ca-file)";
+        let client = client::client(tls::client_config(ca_file.as_deref(), setting)?, true)?;
+        let key = SignatureKey::new(&secret).ok_or(HttpSetupError::EmptySecret)?;
+        Ok(Self { client, base: client::base(url), key })
+    }
+
+    pub(super) async fn authorize(
+        &self,
+        request: &AuthorizationRequest,
+        now: Timestamp,
+    ) -> Result<AuthorizationResponse, NoAnswer> {
+        let body = {
+            let (initiator, card, card_reference) = match &request.source {
+                CardSource::Card(card) => {
+                    let (year, month) = card.expiry.parts();
+                    let (number, code) = (card.number.expose(), card.code.expose());
+                    let card = CardBody { number, expiry: ExpiryBody { month, year }, code };
+                    ("customer", Some(card), None)
+                }
+                CardSource::Reference(reference) => ("merchant", None, Some(reference.as_str())),
+                // The protocol has no tokens.
+                CardSource::Token(_) => {
+                    return Ok(AuthorizationResponse::Outcome(AcquirerOutcome::Declined(
+                        ProcessingError::NOT_SUPPORTED,
+                    )));
+                }
+            };
+            json(&AuthorizationBody {
+                merchant_id: request.merchant.to_string(),
+                initiator,
+                currency: request.currency.code(),
+                amount: request.amount.map_or(0, |amount| amount.minor()),
+                descriptor: request.descriptor.as_str(),
+                card,
+                card_reference,
+                return_url: request.return_url.as_deref(),
+            })?
+        };
+        authorization_response(
+            self.post("authorizations", &request.authorization.key, body, now).await?,
+        )
+    }
+
+    pub(super) async fn complete(
+        &self,
+        challenge: &Challenge,
+        _: ChallengeAnswer,
+        now: Timestamp,
+    ) -> Result<AuthorizationResponse, NoAnswer> {
+        let key = &challenge.authorization.key;
+        let path = format!("authorizations/{key}/complete");
+        authorization_response(self.post(&path, key, json(&NoFields {})?, now).await?)
+    }
+
+    pub(super) async fn ask(
+        &self,
+        authorization: &Authorization,
+        now: Timestamp,
+    ) -> Result<AuthorizationState, NoAnswer> {
+        let Some(answer) = self.get(&authorization.key, now).await? else {
+            return Ok(AuthorizationState::NotDone);
+        };
+        Ok(match authorization_response(answer)? {
+            AuthorizationResponse::Outcome(outcome) => AuthorizationState::Outcome(outcome),
+            AuthorizationResponse::Challenge { .. } => AuthorizationState::Challenged,
+        })
+    }
+
+    pub(super) async fn carry_out(
+        &self,
+        entry: &OutboxEntry,
+        now: Timestamp,
+    ) -> Result<Execution, NoAnswer> {
+        let authorization = entry.authorization.key.to_string();
+        let transaction_id = entry.transaction.to_string();
+        let path = match entry.kind {
+            OutboxKind::Capture => "captures",
+            OutboxKind::Refund => "refunds",
+            OutboxKind::Void => "voids",
+            OutboxKind::Reverse => "reversals",
+        };
+        let body = match entry.kind {
+            OutboxKind::Reverse => json(&ReversalBody { authorization, transaction_id })?,
+            OutboxKind::Capture | OutboxKind::Refund | OutboxKind::Void => {
+                let (currency, amount) = (entry.currency.code(), entry.amount);
+                json(&EntryBody { authorization, transaction_id, currency, amount })?
+            }
+        };
+        execution(self.post(path, &entry.key, body, now).await?)
+    }
+
+    pub(super) async fn ask_entry(
+        &self,
+        entry: &OutboxEntry,
+        now: Timestamp,
+    ) -> Result<Option<Execution>, NoAnswer> {
+        self.get(&entry.key, now).await?.map(execution).transpose()
+    }
+
+    async fn post(
+        &self,
+        path: &str,
+        key: &AcquirerKey,
+        body: Bytes,
+        now: Timestamp,
+    ) -> Result<Answer, HttpError> {
+        let key = key.to_string();
+        let (status, answer) = self.exchange(Method::POST, path, Some(&key), body, now).await?;
+        if status == StatusCode::OK { read(&answer) } else { Err(HttpError::Status(status)) }
+    }
+
+    /// Asks for an operation. `None` if the acquirer has never seen it.
+    async fn get(&self, key: &AcquirerKey, now: Timestamp) -> Result<Option<Answer>, HttpError> {
+        let path = format!("operations/{key}");
+        let (status, answer) = self.exchange(Method::GET, &path, None, Bytes::new(), now).await?;
+        match status {
+            StatusCode::OK => read(&answer).map(Some),
+            StatusCode::NOT_FOUND => Ok(None),
+            status => Err(HttpError::Status(status)),
+        }
+    }
+
+    /// Sends a request. Returns the status and the body of a signed answer.
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        key: Option<&str>,
+        body: Bytes,
+        now: Timestamp,
+    ) -> Result<(StatusCode, Vec<u8>), HttpError> {
+        let url = self.base.join(path).map_err(|_| HttpError::Malformed)?;
+        let text = format!("{method}.{}.{}.", url.path(), key.unwrap_or_default());
+        let signature = self.key.sign(&[text.as_bytes(), &body], now);
+        let mut request = self
+            .client
+            .request(method, url)
+            .header(PROTOCOL, "1")
+            .header(SIGNATURE, signature.to_string());
+        if let Some(key) = key {
+            request = request
+                .header(IDEMPOTENCY_KEY, key)
+                .header(CONTENT_TYPE, "application/json")
+                .body(body);
+        }
+        let mut answer = request.send().await.map_err(failed)?;
+        let status = answer.status();
+        let body = client::body(&mut answer, MAX_ANSWER).await?;
+        let header = answer.headers().get(SIGNATURE).and_then(|header| header.to_str().ok());
+        // An answer without a signature is not from the acquirer. Its status says more.
+        let header = header.ok_or(HttpError::Status(status))?;
+        let text = format!("{}.{}.", status.as_u16(), signature.tag);
+        let verified = self.key.verify(header, &[text.as_bytes(), &body], now);
+        verified.map_err(HttpError::Unsigned)?;
+        Ok((status, body))
+    }
+}
+
+/// JSON in memory that is overwritten when it is freed.
+fn json(body: &impl Serialize) -> Result<Bytes, HttpError> {
+    let json = serialized(body).map_err(|_| HttpError::Malformed)?;
+    Ok(Bytes::from_owner(json))
+}
+
+/// Serializes twice. The first time finds the length, so that the memory never grows, which would
+/// leave a copy of a card number behind.
+fn serialized(body: &impl Serialize) -> serde_json::Result<Zeroizing<Vec<u8>>> {
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, body)?;
+    let mut json = Zeroizing::new(Vec::with_capacity(length.0));
+    serde_json::to_writer(&mut *json, body)?;
+    Ok(json)
+}
+
+/// Counts the bytes that are written to it.
+struct Length(usize);
+
+impl io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl From<UnreadBody> for HttpError {
+    fn from(unread: UnreadBody) -> Self {
+        match unread {
+            UnreadBody::Failed(error) => failed(error),
+            UnreadBody::TooLong => Self::TooLong,
+        }
+    }
+}
+
+/// Removes the URL from an error, because it says nothing that the log does not know.
+fn failed(error: reqwest::Error) -> HttpError {
+    HttpError::Failed(error.without_url())
+}
+
+fn read(answer: &[u8]) -> Result<Answer, HttpError> {
+    serde_json::from_slice(answer).map_err(|_| HttpError::Malformed)
+}
+
+fn authorization_response(answer: Answer) -> Result<AuthorizationResponse, NoAnswer> {
+    Ok(match answer {
+        Answer::Approved { card_reference, three_d_secure } => {
+            let tds = ThreeDSecure::from_name(&three_d_secure).ok_or(HttpError::Malformed)?;
+            let approved = AcquirerOutcome::Approved { reference: card_reference, tds };
+            AuthorizationResponse::Outcome(approved)
+        }
+        Answer::Declined { code } => {
+            // A decline is an outcome, even if its code is not one of ours.
+            let error = ProcessingError::of_acquirer(code).unwrap_or(ProcessingError::DECLINED);
+            AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error))
+        }
+        Answer::Challenge { url } => {
+            let url = url.parse().ok().filter(|url: &Url| url.scheme() == "https");
+            AuthorizationResponse::Challenge { reference: url.ok_or(HttpError::Malformed)?.into() }
+        }
+        Answer::Pending => return Err(HttpError::Pending.into()),
+        Answer::Done | Answer::Refused { .. } => return Err(HttpError::Malformed.into()),
+    })
+}
+
+fn execution(answer: Answer) -> Result<Execution, NoAnswer> {
+    match answer {
+        Answer::Done => Ok(Execution::Done(Vec::new())),
+        Answer::Refused { reason } => Ok(Execution::Refused { reason }),
+        Answer::Pending => Err(HttpError::Pending.into()),
+        Answer::Approved { .. } | Answer::Declined { .. } | Answer::Challenge { .. } => {
+            Err(HttpError::Malformed.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_body_never_grows() {
+        let number = "4100000000000001".repeat(1000);
+        let expiry = ExpiryBody { month: 2, year: 2048 };
+        let json = serialized(&CardBody { number: &number, expiry, code: "739" }).unwrap();
+        assert!(json.starts_with(br#"{"number":"4100"#));
+        assert_eq!(json.capacity(), json.len());
+    }
+}

@@ -1,0 +1,411 @@
+//! The connector to [Stripe](https://docs.stripe.com/api). A payment is a PaymentIntent.
+//!
+//! 1. **The PaymentIntent comes before the card.** [`Stripe::prepare`] creates it without a card, and
+//!    the service stores its ID. [`Stripe::authorize`] confirms it with the card. So the service can
+//!    always ask for the outcome by the ID.
+//! 2. **A payment is authorized once.** The idempotency key of the payment creates one PaymentIntent,
+//!    and Stripe confirms, captures and cancels a PaymentIntent once. These three need no
+//!    idempotency key: for a key, Stripe repeats even an error of its own.
+//! 3. **Stripe forgets idempotency keys after a day**, and a job repeats refunds for longer. So each
+//!    refund carries its key as metadata, and the connector looks for it before it refunds.
+//! 4. The memory of a form with a card number is overwritten after use.
+
+use common::tls::TlsError;
+use jiff::Timestamp;
+use reqwest::{StatusCode, Url};
+use secrecy::SecretString;
+
+use super::{
+    AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution,
+    NoAnswer, Preparation,
+};
+use crate::domain::{
+    AcquirerOutcome, Authorization, Card, CardDetails, CardToken, Challenge, ChallengeAnswer,
+    Currency, Descriptor, OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure,
+};
+
+mod amount;
+mod client;
+mod declines;
+mod payment_intent;
+
+pub(crate) use amount::stripe_units;
+pub(crate) use client::StripeError;
+use client::{Client, Form};
+use payment_intent::{
+    Created, PaymentIntent, PaymentMethod, Refund, RefundList, SetupIntent, SetupStatus, Status,
+};
+
+/// The code of a refusal, because the state of the PaymentIntent does not allow the request.
+const UNEXPECTED_STATE: &str = "payment_intent_unexpected_state";
+
+/// Stripe accepts 22 characters for its prefix, an asterisk, a space and this text. The prefix has
+/// at most ten.
+const MAX_DESCRIPTOR: usize = 10;
+
+/// The newest refunds of a payment, among which a repeated one is found: more than a job repeats.
+const NEWEST_REFUNDS: u8 = 100;
+
+pub(crate) struct StripeConfig {
+    /// The URL of Stripe's API.
+    pub(crate) url: Url,
+    pub(crate) key: SecretString,
+}
+
+/// Why the connector cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StripeSetupError {
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("the HTTP client for Stripe cannot be made: {0}")]
+    Client(#[from] reqwest::Error),
+    #[error("PAYMENTS_STRIPE_KEY is not a key: it must be printable ASCII")]
+    Key,
+}
+
+pub(crate) struct Stripe {
+    client: Client,
+}
+
+impl Stripe {
+    pub(crate) fn new(config: StripeConfig) -> Result<Self, StripeSetupError> {
+        Ok(Self { client: Client::new(config)? })
+    }
+
+    /// Creates a PaymentIntent without a card, which is harmless if its ID gets lost.
+    pub(super) async fn prepare(
+        &self,
+        request: &AuthorizationRequest,
+    ) -> Result<Preparation, NoAnswer> {
+        let Some(amount) = request.amount else { return Ok(Preparation::NotNeeded) };
+        let amount = in_units(request.currency, amount.minor());
+        let Some(amount) = amount else {
+            return Ok(Preparation::Declined(ProcessingError::REJECTED));
+        };
+        let key = request.authorization.key.to_string();
+        let mut form = Form::new()
+            .with("amount", &amount.to_string())
+            .with("currency", &request.currency.code().to_ascii_lowercase())
+            .with("capture_method", "manual")
+            .with("payment_method_types[]", "card")
+            .with("metadata[operation]", &key)
+            .with("metadata[merchant]", &request.merchant.to_string());
+        form = match &request.source {
+            CardSource::Card(_) | CardSource::Token(_) => form
+                .with("customer", &self.create_customer(&key).await?)
+                .with("payment_method_options[card][setup_future_usage]", "off_session"),
+            CardSource::Reference(reference) => {
+                let (customer, _) = parse(reference)?;
+                form.with("customer", customer)
+            }
+        };
+        if let Some(suffix) = statement_suffix(&request.descriptor) {
+            form = form.with("statement_descriptor_suffix", &suffix);
+        }
+        match self.client.post::<Created>("v1/payment_intents", form, Some(&key)).await {
+            Ok(Created { id }) => Ok(Preparation::Authorization(id)),
+            Err(StripeError::Refused(refusal)) => match refusal.decline() {
+                Some(error) => Ok(Preparation::Declined(error)),
+                None => Err(StripeError::Refused(refusal).into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A customer holds the card for later payments.
+    async fn create_customer(&self, key: &str) -> Result<String, StripeError> {
+        let (form, key) = (Form::new().with("metadata[operation]", key), format!("{key}-customer"));
+        let Created { id } = self.client.post("v1/customers", form, Some(&key)).await?;
+        Ok(id)
+    }
+
+    pub(super) async fn authorize(
+        &self,
+        request: &AuthorizationRequest,
+        _: Timestamp,
+    ) -> Result<AuthorizationResponse, NoAnswer> {
+        // Only the check of a card has no PaymentIntent.
+        let Some(id) = &request.authorization.id else { return self.check_card(request).await };
+        let mut form = with_source(expanded(), &request.source)?;
+        if let Some(url) = &request.return_url {
+            form = form.with("return_url", url);
+        }
+        let confirmed = match self.client.post(&intent(id, "/confirm"), form, None).await {
+            // A repeat of a request that the database has forgotten in a failover.
+            Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
+                self.payment_intent(id).await
+            }
+            confirmed => confirmed,
+        };
+        match confirmed {
+            Ok(confirmed) => {
+                let can_challenge = request.return_url.is_some();
+                self.response(id, &confirmed, can_challenge, ProcessingError::TRY_AGAIN).await
+            }
+            Err(error) => Ok(declined(error)?),
+        }
+    }
+
+    /// Checks a card, so that later payments can use it.
+    async fn check_card(
+        &self,
+        request: &AuthorizationRequest,
+    ) -> Result<AuthorizationResponse, NoAnswer> {
+        let customer = self.create_customer(&request.authorization.key.to_string()).await?;
+        let form = Form::new()
+            .with("customer", &customer)
+            .with("confirm", "true")
+            .with("usage", "off_session")
+            .with("payment_method_types[]", "card");
+        let form = with_source(form, &request.source)?;
+        let checked = match self.client.post("v1/setup_intents", form, None).await {
+            Ok(checked) => checked,
+            Err(error) => return Ok(declined(error)?),
+        };
+        let outcome = match checked {
+            SetupIntent { status: SetupStatus::Succeeded, payment_method: Some(card) } => {
+                let reference = format!("{customer}/{card}");
+                AcquirerOutcome::Approved { reference, tds: ThreeDSecure::None }
+            }
+            SetupIntent { status: SetupStatus::RequiresAction, .. } => {
+                AcquirerOutcome::Declined(ProcessingError::NEEDS_3D_SECURE)
+            }
+            SetupIntent { .. } => return Err(StripeError::Malformed.into()),
+        };
+        Ok(AuthorizationResponse::Outcome(outcome))
+    }
+
+    pub(super) async fn card(&self, token: &CardToken) -> Result<Option<Card>, NoAnswer> {
+        match self.client.get(&format!("v1/payment_methods/{}", token.as_str())).await {
+            Ok(PaymentMethod { card }) => Ok(Some(card.ok_or(StripeError::Malformed)?.read()?)),
+            Err(StripeError::Status(StatusCode::NOT_FOUND, _)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) async fn complete(
+        &self,
+        challenge: &Challenge,
+        _: ChallengeAnswer,
+        _: Timestamp,
+    ) -> Result<AuthorizationResponse, NoAnswer> {
+        let id = challenge.authorization.id.as_ref().ok_or(StripeError::Malformed)?;
+        let found = self.payment_intent(id).await?;
+        self.response(id, &found, true, ProcessingError::FAILED_3D_SECURE).await
+    }
+
+    /// `undone`: why the payment failed, if Stripe has neither authorized nor declined it.
+    async fn response(
+        &self,
+        id: &str,
+        found: &PaymentIntent,
+        can_challenge: bool,
+        undone: ProcessingError,
+    ) -> Result<AuthorizationResponse, NoAnswer> {
+        let declined = |error| AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error));
+        if let Some(outcome) = found.outcome()? {
+            return Ok(AuthorizationResponse::Outcome(outcome));
+        }
+        if found.status != Status::RequiresAction {
+            return Ok(declined(undone));
+        }
+        match found.challenge_url().filter(|url| can_challenge && self.client.is_safe(url)) {
+            Some(url) => Ok(AuthorizationResponse::Challenge { reference: url.to_owned() }),
+            None => {
+                let _canceled = self.cancel(id).await?;
+                Ok(declined(ProcessingError::NEEDS_3D_SECURE))
+            }
+        }
+    }
+
+    /// Asks for the PaymentIntent. One without an outcome is canceled, so that it never gets one.
+    pub(super) async fn ask(
+        &self,
+        authorization: &Authorization,
+        _: Timestamp,
+    ) -> Result<AuthorizationState, NoAnswer> {
+        // Without an ID, no PaymentIntent was confirmed.
+        let Some(id) = &authorization.id else { return Ok(AuthorizationState::NotDone) };
+        let found = self.payment_intent(id).await?;
+        let found = match found.status {
+            Status::RequiresPaymentMethod | Status::RequiresConfirmation => self.cancel(id).await?,
+            _ => found,
+        };
+        Ok(match found.outcome()? {
+            Some(outcome) => AuthorizationState::Outcome(outcome),
+            None if found.status == Status::RequiresAction => AuthorizationState::Challenged,
+            None => AuthorizationState::NotDone,
+        })
+    }
+
+    pub(super) async fn carry_out(
+        &self,
+        entry: &OutboxEntry,
+        _: Timestamp,
+    ) -> Result<Execution, NoAnswer> {
+        // Without a PaymentIntent, nothing is authorized.
+        let Some(id) = &entry.authorization.id else { return Ok(Execution::Done(Vec::new())) };
+        let key = entry.key.to_string();
+        let amount = in_units(entry.currency, entry.amount).ok_or(StripeError::Malformed)?;
+        let done = match entry.kind {
+            OutboxKind::Capture => self.capture(id, amount, &key).await,
+            OutboxKind::Refund => return self.refund(id, amount, &key).await,
+            OutboxKind::Void if !entry.is_fully_voided => Ok(()),
+            OutboxKind::Void | OutboxKind::Reverse => self.release(id).await,
+        };
+        match done {
+            Ok(()) => Ok(Execution::Done(Vec::new())),
+            Err(StripeError::Refused(refusal)) => {
+                Ok(Execution::Refused { reason: refusal.message })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) async fn ask_entry(
+        &self,
+        entry: &OutboxEntry,
+        _: Timestamp,
+    ) -> Result<Option<Execution>, NoAnswer> {
+        let Some(id) = &entry.authorization.id else {
+            return Ok(Some(Execution::Done(Vec::new())));
+        };
+        let key = entry.key.to_string();
+        let is_done = match entry.kind {
+            OutboxKind::Capture => self.payment_intent(id).await?.is_captured_by(&key),
+            OutboxKind::Refund => {
+                return Ok(self.find_refund(id, &key).await?.map(executed));
+            }
+            OutboxKind::Void if !entry.is_fully_voided => true,
+            OutboxKind::Void | OutboxKind::Reverse => {
+                self.payment_intent(id).await?.status == Status::Canceled
+            }
+        };
+        Ok(is_done.then(|| Execution::Done(Vec::new())))
+    }
+
+    /// Captures an amount. Stripe releases the rest, and refuses a second capture.
+    async fn capture(&self, id: &str, amount: i64, key: &str) -> Result<(), StripeError> {
+        let form = expanded()
+            .with("amount_to_capture", &amount.to_string())
+            .with("metadata[capture]", key);
+        match self.client.post::<PaymentIntent>(&intent(id, "/capture"), form, None).await {
+            Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
+                let is_repeat = self.payment_intent(id).await?.is_captured_by(key);
+                if is_repeat { Ok(()) } else { Err(StripeError::Refused(refusal)) }
+            }
+            captured => captured.map(drop),
+        }
+    }
+
+    /// Releases the whole amount.
+    async fn release(&self, id: &str) -> Result<(), StripeError> {
+        match self.cancel(id).await {
+            Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
+                let is_repeat = self.payment_intent(id).await?.status == Status::Canceled;
+                if is_repeat { Ok(()) } else { Err(StripeError::Refused(refusal)) }
+            }
+            canceled => canceled.map(drop),
+        }
+    }
+
+    async fn refund(&self, id: &str, amount: i64, key: &str) -> Result<Execution, NoAnswer> {
+        if let Some(refund) = self.find_refund(id, key).await? {
+            return Ok(executed(refund));
+        }
+        let form = Form::new()
+            .with("payment_intent", id)
+            .with("amount", &amount.to_string())
+            .with("metadata[operation]", key);
+        match self.client.post("v1/refunds", form, Some(key)).await {
+            Ok(refund) => Ok(executed(refund)),
+            Err(StripeError::Refused(refusal)) => {
+                Ok(Execution::Refused { reason: refusal.message })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn find_refund(&self, id: &str, key: &str) -> Result<Option<Refund>, StripeError> {
+        let path = format!("v1/refunds?payment_intent={id}&limit={NEWEST_REFUNDS}");
+        let RefundList { data } = self.client.get(&path).await?;
+        Ok(data.into_iter().find(|refund| refund.has_key(key)))
+    }
+
+    async fn payment_intent(&self, id: &str) -> Result<PaymentIntent, StripeError> {
+        self.client.get(&intent(id, "?expand[]=latest_charge")).await
+    }
+
+    async fn cancel(&self, id: &str) -> Result<PaymentIntent, StripeError> {
+        self.client.post(&intent(id, "/cancel"), expanded(), None).await
+    }
+}
+
+/// An amount in Stripe's units. `None` if Stripe cannot express it.
+fn in_units(currency: Currency, minor: i64) -> Option<i64> {
+    minor.checked_mul(stripe_units(currency)?)
+}
+
+/// The path of a PaymentIntent.
+fn intent(id: &str, rest: &str) -> String {
+    format!("v1/payment_intents/{id}{rest}")
+}
+
+/// A form that asks for a whole [`PaymentIntent`].
+fn expanded() -> Form {
+    Form::new().with("expand[]", "latest_charge")
+}
+
+fn with_source(form: Form, source: &CardSource) -> Result<Form, StripeError> {
+    match source {
+        CardSource::Card(card) => Ok(with_card(form, card)),
+        CardSource::Token(token) => Ok(form.with("payment_method", token.as_str())),
+        // The customer is not present.
+        CardSource::Reference(reference) => {
+            let (_, card) = parse(reference)?;
+            Ok(form.with("payment_method", card).with("off_session", "true"))
+        }
+    }
+}
+
+fn with_card(form: Form, card: &CardDetails) -> Form {
+    let (year, month) = card.expiry.parts();
+    form.with("payment_method_data[type]", "card")
+        .with("payment_method_data[card][number]", card.number.expose())
+        .with("payment_method_data[card][exp_month]", &month.to_string())
+        .with("payment_method_data[card][exp_year]", &year.to_string())
+        .with("payment_method_data[card][cvc]", card.code.expose())
+}
+
+/// The customer and the payment method of a stored card.
+fn parse(reference: &str) -> Result<(&str, &str), StripeError> {
+    reference.split_once('/').ok_or(StripeError::Malformed)
+}
+
+/// The descriptor as Stripe accepts it. `None` if nothing of it is acceptable.
+fn statement_suffix(descriptor: &Descriptor) -> Option<String> {
+    let letters = descriptor.as_str().chars().filter(|letter| !"<>\\'\"*".contains(*letter));
+    let suffix: String = letters.take(MAX_DESCRIPTOR).collect();
+    let suffix = suffix.trim();
+    suffix.contains(|letter: char| letter.is_ascii_alphabetic()).then(|| suffix.to_owned())
+}
+
+/// The decline in an error. `Err` if the error is another one.
+fn declined(error: StripeError) -> Result<AuthorizationResponse, StripeError> {
+    let declined = match &error {
+        StripeError::Refused(refusal) => refusal.decline(),
+        _ => None,
+    };
+    let declined = declined.map(AcquirerOutcome::Declined);
+    declined.map(AuthorizationResponse::Outcome).ok_or(error)
+}
+
+fn executed(refund: Refund) -> Execution {
+    match refund.status.as_deref() {
+        Some("failed" | "canceled") => {
+            let reason = refund.failure_reason.unwrap_or_else(|| "the refund failed".to_owned());
+            Execution::Refused { reason }
+        }
+        _ => Execution::Done(Vec::new()),
+    }
+}

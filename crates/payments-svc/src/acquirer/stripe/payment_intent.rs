@@ -1,0 +1,191 @@
+//! Stripe's answers about a payment. Only the members that the connector reads.
+
+use serde::Deserialize;
+
+use super::client::{Refusal, StripeError};
+use crate::domain::{AcquirerOutcome, Card, Expiry, Scheme, ThreeDSecure};
+
+/// A payment, as Stripe knows it.
+#[derive(Deserialize)]
+pub(super) struct PaymentIntent {
+    pub(super) status: Status,
+    customer: Option<String>,
+    payment_method: Option<String>,
+    /// The last attempt to charge the card, because every request asks Stripe to expand it.
+    latest_charge: Option<Charge>,
+    last_payment_error: Option<Refusal>,
+    next_action: Option<NextAction>,
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    RequiresPaymentMethod,
+    RequiresConfirmation,
+    /// The customer must answer 3-D Secure.
+    RequiresAction,
+    Processing,
+    /// The amount is authorized.
+    RequiresCapture,
+    Succeeded,
+    Canceled,
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Deserialize)]
+struct Charge {
+    payment_method_details: Option<PaymentMethodDetails>,
+}
+
+#[derive(Deserialize)]
+struct PaymentMethodDetails {
+    card: Option<ChargedCard>,
+}
+
+#[derive(Deserialize)]
+struct ChargedCard {
+    three_d_secure: Option<Authentication>,
+}
+
+#[derive(Deserialize)]
+struct Authentication {
+    result: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct NextAction {
+    redirect_to_url: Option<RedirectToUrl>,
+}
+
+#[derive(Deserialize)]
+struct RedirectToUrl {
+    url: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    capture: Option<String>,
+}
+
+impl PaymentIntent {
+    /// `None` if nothing is authorized and nothing was declined.
+    pub(super) fn outcome(&self) -> Result<Option<AcquirerOutcome>, StripeError> {
+        match self.status {
+            Status::RequiresCapture | Status::Succeeded => {
+                let reference = self.card_reference().ok_or(StripeError::Malformed)?;
+                Ok(Some(AcquirerOutcome::Approved { reference, tds: self.three_d_secure() }))
+            }
+            Status::RequiresPaymentMethod | Status::RequiresConfirmation | Status::Canceled => {
+                let declined = self.last_payment_error.as_ref().map(Refusal::reason);
+                Ok(declined.map(AcquirerOutcome::Declined))
+            }
+            Status::RequiresAction => Ok(None),
+            Status::Processing => Err(StripeError::Processing),
+            Status::Unknown => Err(StripeError::Malformed),
+        }
+    }
+
+    /// The page where the customer answers 3-D Secure.
+    pub(super) fn challenge_url(&self) -> Option<&str> {
+        let redirect = self.next_action.as_ref()?.redirect_to_url.as_ref()?;
+        Some(&redirect.url)
+    }
+
+    /// Whether the capture with this key was carried out.
+    pub(super) fn is_captured_by(&self, key: &str) -> bool {
+        self.status == Status::Succeeded && self.metadata.capture.as_deref() == Some(key)
+    }
+
+    fn card_reference(&self) -> Option<String> {
+        Some(format!("{}/{}", self.customer.as_ref()?, self.payment_method.as_ref()?))
+    }
+
+    fn three_d_secure(&self) -> ThreeDSecure {
+        let details = self.latest_charge.as_ref().and_then(|it| it.payment_method_details.as_ref());
+        let card = details.and_then(|details| details.card.as_ref());
+        let result = card.and_then(|card| card.three_d_secure.as_ref()?.result.as_deref());
+        match result {
+            Some("authenticated") => ThreeDSecure::Full,
+            Some("attempt_acknowledged") => ThreeDSecure::Attempt,
+            _ => ThreeDSecure::None,
+        }
+    }
+}
+
+/// The check of a card, as Stripe knows it.
+#[derive(Deserialize)]
+pub(super) struct SetupIntent {
+    pub(super) status: SetupStatus,
+    pub(super) payment_method: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SetupStatus {
+    Succeeded,
+    RequiresAction,
+    #[serde(other)]
+    Other,
+}
+
+/// A card behind a token.
+#[derive(Deserialize)]
+pub(super) struct PaymentMethod {
+    /// `None`: not a card.
+    pub(super) card: Option<TypedCard>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TypedCard {
+    brand: String,
+    last4: String,
+    exp_month: i64,
+    exp_year: i64,
+}
+
+impl TypedCard {
+    pub(super) fn read(self) -> Result<Card, StripeError> {
+        let (year, month) = (Expiry::year(self.exp_year), Expiry::month(self.exp_month));
+        let (Ok(year), Ok(month)) = (year, month) else { return Err(StripeError::Malformed) };
+        Ok(Card {
+            bin: String::new(),
+            last4: self.last4,
+            expiry: Expiry::new(year, month),
+            scheme: Scheme::from_name(&self.brand).unwrap_or(Scheme::Unknown),
+            code_present: true,
+        })
+    }
+}
+
+/// Any object of which only the ID is needed.
+#[derive(Deserialize)]
+pub(super) struct Created {
+    pub(super) id: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RefundList {
+    pub(super) data: Vec<Refund>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Refund {
+    pub(super) status: Option<String>,
+    pub(super) failure_reason: Option<String>,
+    #[serde(default)]
+    metadata: RefundMetadata,
+}
+
+#[derive(Default, Deserialize)]
+struct RefundMetadata {
+    operation: Option<String>,
+}
+
+impl Refund {
+    pub(super) fn has_key(&self, key: &str) -> bool {
+        self.metadata.operation.as_deref() == Some(key)
+    }
+}
