@@ -7,6 +7,7 @@ pub(crate) mod find;
 mod get;
 mod health;
 pub(crate) mod idle;
+mod live_payments;
 pub(crate) mod push_latency;
 mod replicas;
 mod set;
@@ -62,6 +63,8 @@ pub(crate) enum Figure {
     SignInMemory,
     /// Durable captures of one merchant and of 100, on SQLite and on PostgreSQL: pgbench
     Captures,
+    /// Payments of a live merchant through an acquirer that takes 200 ms, on SQLite and on PostgreSQL
+    LivePayments,
     /// Reads and pages of a million transactions: a bare axum route
     Transactions,
     /// `GET /health` while a thousand sign-ins wait for a slow portal
@@ -71,12 +74,13 @@ pub(crate) enum Figure {
 impl Figure {
     /// In the order of measurement. The figures that share the store with a million objects come
     /// last, because that store runs until the end.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Health,
         Self::Authenticate,
         Self::SignInMemory,
         Self::SlowPortal,
         Self::Captures,
+        Self::LivePayments,
         Self::Transactions,
         Self::Set,
         Self::Watch,
@@ -91,7 +95,7 @@ impl Figure {
     pub(crate) fn service(self) -> &'static str {
         match self {
             Self::Health | Self::Authenticate | Self::SignInMemory | Self::SlowPortal => "authsvc",
-            Self::Captures | Self::Transactions => "payments-svc",
+            Self::Captures | Self::LivePayments | Self::Transactions => "payments-svc",
             _ => "objstore-svc",
         }
     }
@@ -111,6 +115,9 @@ pub(crate) struct Programs {
     /// Path of demo-portal [default: in the folder of this executable]
     #[arg(long, global = true)]
     portal: Option<PathBuf>,
+    /// Path of demo-acquirer [default: in the folder of this executable]
+    #[arg(long, global = true)]
+    acquirer: Option<PathBuf>,
 }
 
 /// The sizes of a run.
@@ -150,6 +157,8 @@ pub(crate) struct Bench {
     pub(crate) payments: PathBuf,
     /// Path of demo-portal.
     pub(crate) portal: PathBuf,
+    /// Path of demo-acquirer.
+    pub(crate) acquirer: PathBuf,
     /// Directory for the servers' data.
     pub(crate) data: PathBuf,
     pub(crate) scale: Scale,
@@ -208,6 +217,7 @@ impl Bench {
             authsvc: program(programs.authsvc, "authsvc"),
             payments: program(programs.payments, "payments-svc"),
             portal: program(programs.portal, "demo-portal"),
+            acquirer: program(programs.acquirer, "demo-acquirer"),
             data: data.unwrap_or_else(|| beside.to_owned()),
             scale,
             quick,
@@ -236,6 +246,7 @@ impl Bench {
                 Figure::Authenticate => authenticate::measure(self, &mut table).await,
                 Figure::SignInMemory => sign_in_memory::measure(self, &mut table).await,
                 Figure::Captures => captures::measure(self, &mut table).await,
+                Figure::LivePayments => live_payments::measure(self, &mut table).await,
                 Figure::Transactions => transactions::measure(self, &mut table).await,
                 Figure::SlowPortal => slow_portal::measure(self, &mut table).await,
             };
@@ -252,7 +263,7 @@ impl Bench {
         Exchange {
             address: server.address,
             pid: server.pid,
-            upstream: None,
+            upstream: Vec::new(),
             call,
             connections,
             rate: None,

@@ -1,6 +1,7 @@
 //! Starts the services and their peers. Every store must sync its data before it answers, so that
 //! comparisons are fair. All other settings have their defaults, except limits, which are off.
 
+pub(crate) mod acquirer;
 pub(crate) mod bare;
 pub(crate) mod portal;
 pub(crate) mod postgres;
@@ -8,15 +9,20 @@ pub(crate) mod relay;
 pub(crate) mod server;
 pub(crate) mod shop;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::{Builder, TempDir};
-use tokio::process::Command;
+use tokio::{process::Command, time::sleep};
 
 use crate::{
     figures::Bench,
     peers::{
+        acquirer::Acquirer,
         portal::Portal,
         postgres::Postgres,
         server::{Ready, Server, free_port},
@@ -37,16 +43,41 @@ pub(crate) async fn objstore_on(bench: &Bench, postgres: &Postgres) -> Result<Se
     objstore_with(bench, &postgres.url()).await
 }
 
+/// Starts objstore-svc with a copy of the store of `server` and with access rules.
+pub(crate) async fn objstore_with_rules(
+    bench: &Bench,
+    server: &Server,
+    rules: &str,
+) -> Result<Server> {
+    let directory = directory(bench)?;
+    let (copy, file) = (directory.path().join("objects"), directory.path().join("rules.toml"));
+    let mut backup = Command::new(&bench.service);
+    backup.arg("backup").arg("--to").arg(copy.join("objstore.db"));
+    fs::create_dir(&copy)?;
+    fs::write(&file, rules)?;
+    let copied = backup.env("OBJSTORE_DATA_DIR", server.directory().join("objects")).status();
+    ensure!(copied.await?.success(), "objstore-svc backup failed");
+    start_objstore(bench, directory, &[("OBJSTORE_RULES_FILE", &file.to_string_lossy())]).await
+}
+
 async fn objstore_with(bench: &Bench, database: &str) -> Result<Server> {
-    let (port, directory) = (free_port()?, directory(bench)?);
+    start_objstore(bench, directory(bench)?, &[("OBJSTORE_DATABASE_URL", database)]).await
+}
+
+async fn start_objstore(
+    bench: &Bench,
+    directory: TempDir,
+    settings: &[(&str, &str)],
+) -> Result<Server> {
+    let port = free_port()?;
     let mut command = Command::new(&bench.service);
     command
         .env("HOST", "127.0.0.1")
         .env("PORT", port.to_string())
         .env("OBJSTORE_DATA_DIR", directory.path().join("objects"))
-        .env("OBJSTORE_DATABASE_URL", database)
         .env("OBJSTORE_REGISTER_LIMIT", "off")
-        .env(CONNECTIONS.0, CONNECTIONS.1);
+        .env(CONNECTIONS.0, CONNECTIONS.1)
+        .envs(settings.iter().copied());
     Server::start(command, port, Ready::Answering, directory).await?.with_context(|| {
         let program = bench.service.display();
         format!("{program} does not exist: run cargo build --release -p objstore-svc")
@@ -73,26 +104,33 @@ pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Se
 
 /// Starts payments-svc on SQLite.
 pub(crate) async fn payments(bench: &Bench) -> Result<Shop> {
-    payments_with(bench, "").await
+    payments_with(bench, None, None).await
 }
 
 /// Starts a replica of payments-svc on PostgreSQL.
 pub(crate) async fn payments_on(bench: &Bench, postgres: &Postgres) -> Result<Shop> {
-    payments_with(bench, &postgres.url()).await
+    payments_with(bench, Some(postgres), None).await
 }
 
-async fn payments_with(bench: &Bench, database: &str) -> Result<Shop> {
+/// Starts payments-svc on PostgreSQL, or on SQLite, with this acquirer of live merchants.
+pub(crate) async fn payments_with(
+    bench: &Bench,
+    postgres: Option<&Postgres>,
+    acquirer: Option<&Acquirer>,
+) -> Result<Shop> {
+    let database = postgres.map(Postgres::url).unwrap_or_default();
     let (port, pos_port, directory) = (free_port()?, free_port()?, directory(bench)?);
     let data = directory.path().join("payments");
     let command = |subcommand: &[&str]| {
         let mut command = Command::new(&bench.payments);
         command.args(subcommand).env("HOST", "127.0.0.1").env("PORT", port.to_string());
         command.env("PAYMENTS_POS_PORT", pos_port.to_string()).env("PAYMENTS_DATA_DIR", &data);
-        command.env("PAYMENTS_DATABASE_URL", database).env(CONNECTIONS.0, CONNECTIONS.1);
+        command.env("PAYMENTS_DATABASE_URL", &database).env(CONNECTIONS.0, CONNECTIONS.1);
         command.env("PAYMENTS_WEBHOOKS_INSECURE", "true");
         for limit in ["ATTEMPT", "DECLINE", "CARD", "APP", "INVITATION"] {
             command.env(format!("PAYMENTS_{limit}_LIMIT"), "off");
         }
+        command.envs(acquirer.into_iter().flat_map(Acquirer::settings));
         command
     };
     let missing = || {
@@ -192,6 +230,16 @@ pub(crate) async fn bare(bench: &Bench, bytes: usize) -> Result<Server> {
     Server::start(command, port, Ready::Accepting, directory(bench)?)
         .await?
         .context("this executable was deleted")
+}
+
+/// Waits until a stand-in has written its certificate, which it does after it starts to listen.
+async fn written(ca_file: &Path) -> Result<()> {
+    let started = Instant::now();
+    while !ca_file.exists() {
+        ensure!(started.elapsed() < Duration::from_secs(10), "{ca_file:?} is not written");
+        sleep(Duration::from_millis(5)).await;
+    }
+    Ok(())
 }
 
 fn directory(bench: &Bench) -> Result<TempDir> {

@@ -24,7 +24,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let ours = peers::authsvc(bench, Some(&portal)).await?;
     let relay = peers::relay(bench, &portal).await?;
     let round = |server: &Server| Exchange {
-        upstream: Some(portal.server.pid),
+        upstream: vec![portal.server.pid],
         ..bench.exchange(server, sign_in::accepted(), CONNECTIONS)
     };
     let steady = |server: &Server| Exchange {

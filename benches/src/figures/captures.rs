@@ -125,16 +125,20 @@ async fn load(
     (server, credentials): (&Server, &str),
     ids: &Path,
 ) -> Result<Exchanged> {
-    let call = Call::Http {
+    let exchange = Exchange {
+        upstream: postgres.map(Postgres::pid).into_iter().collect(),
+        keys: bench.scale.captured,
+        names: Some(ids.to_owned()),
+        ..bench.exchange(server, capture(credentials), CONNECTIONS)
+    };
+    load::run_in_child(&exchange, Duration::from_secs(30)).await
+}
+
+/// The capture of a part of a transaction.
+pub(super) fn capture(credentials: &str) -> Call {
+    Call::Http {
         path: format!("/transactions/{PLACEHOLDER}/captures"),
         headers: credentials.to_owned(),
         body: r#"{"amount":100}"#.to_owned(),
-    };
-    let exchange = Exchange {
-        upstream: postgres.map(Postgres::pid),
-        keys: bench.scale.captured,
-        names: Some(ids.to_owned()),
-        ..bench.exchange(server, call, CONNECTIONS)
-    };
-    load::run_in_child(&exchange, Duration::from_secs(30)).await
+    }
 }

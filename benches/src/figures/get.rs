@@ -20,6 +20,11 @@ use crate::{
 const CONNECTIONS: u64 = 64;
 /// Target: ratio of rates.
 const TARGET_OF_BARE: f64 = 0.7;
+/// Target: ratio of the rate with access rules to that without.
+const TARGET_OF_RULES: f64 = 0.97;
+
+/// Access rules, of which the last one allows the gets.
+const RULES: usize = 100;
 
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let filled = bench.filled().await?;
@@ -27,9 +32,11 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let bytes =
         Api::connect(filled.server.address).await?.post("/get", &filled.cookie, first).await?;
     let bare = peers::bare(bench, bytes).await?;
-    let (mut ours, mut theirs) = (Rounds::default(), Rounds::default());
+    let ruled = peers::objstore_with_rules(bench, &filled.server, &rules()).await?;
+    let [mut ours, mut limited, mut theirs] = <[Rounds; 3]>::default();
     for _ in 0..bench.scale.rounds {
         ours.add(load(bench, &filled.server, &filled.cookie).await?);
+        limited.add(load(bench, &ruled, &filled.cookie).await?);
         theirs.add(load(bench, &bare, &filled.cookie).await?);
     }
     let figure = format!(
@@ -38,11 +45,25 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     );
     table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&ours));
     table.row(
+        Row::ours(figure.clone(), &format!("objstore-svc get, {RULES} access rules"))
+            .exchanges(&limited)
+            .ratio(limited.rate.median() / ours.rate.median(), TARGET_OF_RULES),
+    );
+    table.row(
         Row::peer(figure, "bare axum route")
             .exchanges(&theirs)
             .ratio(ours.rate.median() / theirs.rate.median(), TARGET_OF_BARE),
     );
     Ok(())
+}
+
+/// Rules of many types, and at last the one of the objects.
+fn rules() -> String {
+    let types = (1..RULES).map(|number| format!("other-{number}"));
+    let rules = types.chain([object::TYPE.to_owned()]).map(|kind| {
+        format!("[[rule]]\nwho = [\"*\"]\nmay = [\"get\", \"set\"]\nType = \"{kind}\"\n")
+    });
+    rules.collect()
 }
 
 async fn load(bench: &Bench, server: &Server, cookie: &str) -> Result<Exchanged> {

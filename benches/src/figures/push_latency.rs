@@ -170,7 +170,7 @@ impl PushLatency {
             setters.spawn(set(line, index, Arc::clone(progress)));
         }
         let (busy, ()) =
-            tokio::try_join!(progress.pushes.window.busy(self.pid, None), all(setters))?;
+            tokio::try_join!(progress.pushes.window.busy(self.pid, &[]), all(setters))?;
         timeout(Duration::from_secs(10), progress.finished())
             .await
             .context("pushes are missing 10 s after the last set")?;

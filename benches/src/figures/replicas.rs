@@ -123,7 +123,7 @@ async fn exchange(
     connections: u64,
 ) -> Result<Exchanged> {
     let exchange = Exchange {
-        upstream: Some(postgres.pid()),
+        upstream: vec![postgres.pid()],
         ..bench.exchange(server, call.clone(), connections)
     };
     load::run_in_child(&exchange, Duration::from_secs(30)).await

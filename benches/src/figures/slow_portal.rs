@@ -69,7 +69,7 @@ async fn health(bench: &Bench, server: &Server, portal: &Portal) -> Result<(Roun
         least = in_flight(server).await?;
     }
     let exchange = Exchange {
-        upstream: Some(portal.server.pid),
+        upstream: vec![portal.server.pid],
         rate: Some(RATE),
         ..bench.exchange(server, sign_in::health(), CONNECTIONS)
     };

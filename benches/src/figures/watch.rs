@@ -121,7 +121,7 @@ impl Watch {
             setters.spawn(setter.run(window.closes, Arc::clone(progress)));
         }
         let (busy, delivered, ()) = tokio::try_join!(
-            window.busy(self.pid, None),
+            window.busy(self.pid, &[]),
             async { Ok(window.growth(&progress.delivered).await) },
             all(setters)
         )?;

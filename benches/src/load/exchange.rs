@@ -26,8 +26,8 @@ pub(crate) struct Exchange {
     pub(crate) address: SocketAddr,
     /// Process of the server.
     pub(crate) pid: u32,
-    /// Process that the server calls, for example the database.
-    pub(crate) upstream: Option<u32>,
+    /// Processes that the server calls, for example the database.
+    pub(crate) upstream: Vec<u32>,
     pub(crate) call: Call,
     /// Connections, each with one request in flight.
     pub(crate) connections: u64,
@@ -66,7 +66,7 @@ impl Job for Exchange {
             call => self.workers(Template::new(call, self.names.as_deref())?, &tally).await?,
         };
         let (busy, ()) =
-            tokio::try_join!(tally.window.busy(self.pid, self.upstream), all(workers))?;
+            tokio::try_join!(tally.window.busy(self.pid, &self.upstream), all(workers))?;
         Ok(Exchanged { rate: tally.rate(), latency: tally.latency(), busy })
     }
 }

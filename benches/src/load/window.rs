@@ -31,7 +31,7 @@ pub(crate) struct Busy {
     pub(crate) server: f64,
     /// The load client.
     pub(crate) client: f64,
-    /// The process that the server calls, with its children. 0 if there is none.
+    /// The processes that the server calls, with their children. 0 if there are none.
     pub(crate) upstream: f64,
     /// Everything else on the machine. It should be close to 0.
     pub(crate) others: f64,
@@ -67,12 +67,13 @@ impl Window {
     }
 
     /// Waits until the window closes. Returns the busy cores in the window.
-    pub(crate) async fn busy(self, server: u32, upstream: Option<u32>) -> Result<Busy> {
+    pub(crate) async fn busy(self, server: u32, upstream: &[u32]) -> Result<Busy> {
         let spent = || -> Result<[Duration; 4]> {
+            let upstream = upstream.iter().map(|&pid| process::cpu_of_family(pid));
             Ok([
                 process::cpu(server)?,
                 process::cpu(std::process::id())?,
-                upstream.map(process::cpu_of_family).transpose()?.unwrap_or_default(),
+                upstream.sum::<Result<_>>()?,
                 process::machine_cpu()?,
             ])
         };

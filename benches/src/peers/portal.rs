@@ -1,19 +1,17 @@
 //! demo-portal, at which authsvc and its peer sign in. Without a control interface, it records no
 //! calls.
 
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, time::Duration};
 
-use anyhow::{Context, Result, ensure};
-use tokio::{process::Command, time::sleep};
+use anyhow::{Context, Result};
+use tokio::process::Command;
 
 use crate::{
     figures::Bench,
     peers::{
         directory,
         server::{Ready, Server, free_port},
+        written,
     },
 };
 
@@ -42,12 +40,7 @@ impl Portal {
             let program = bench.portal.display();
             format!("{program} does not exist: run cargo build --release -p demo-portal")
         })?;
-        // The portal writes the file, atomically, after it starts to listen.
-        let started = Instant::now();
-        while !ca_file.exists() {
-            ensure!(started.elapsed() < Duration::from_secs(10), "the portal wrote no certificate");
-            sleep(Duration::from_millis(5)).await;
-        }
+        written(&ca_file).await?;
         Ok(Self { server, ca_file })
     }
 

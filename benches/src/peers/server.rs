@@ -5,6 +5,7 @@ use std::{
     fs::{self, File},
     io::ErrorKind,
     net::{Ipv4Addr, SocketAddr, TcpListener},
+    path::Path,
     process::Stdio,
     thread,
     time::{Duration, Instant},
@@ -62,6 +63,11 @@ impl Server {
         let mut server = Self { address, pid, child, command, ready, directory };
         server.wait_until_ready().await?;
         Ok(Some(server))
+    }
+
+    /// The directory of its data.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Kills the process and starts it again on the same data.

@@ -31,7 +31,7 @@ pub(crate) struct Shop {
     /// The Authorization header of the app, with its line end.
     pub(crate) credentials: String,
     /// Address of the pos port.
-    pos: SocketAddr,
+    pub(crate) pos: SocketAddr,
     /// API key of the app.
     key: String,
     http: Client,
@@ -42,7 +42,17 @@ pub(crate) struct Shop {
 pub(crate) struct Merchant {
     pub(crate) id: String,
     /// Merchant key, a field of each payment.
-    key: String,
+    pub(crate) key: String,
+}
+
+/// The payment of a customer with this card. `key` is the key of the merchant.
+pub(crate) fn payment(key: &str, card: &str) -> Call {
+    let expiry = json!({ "month": 8, "year": 2066 });
+    let body = json!({
+        "key": key, "currency": "EUR", "amount": 1_000_000,
+        "card": { "number": card, "expiry": expiry, "code": "123" },
+    });
+    Call::Http { path: "/transactions".to_owned(), headers: String::new(), body: body.to_string() }
 }
 
 impl Shop {
@@ -70,23 +80,28 @@ impl Shop {
 
     /// Creates test merchants.
     pub(crate) async fn merchants(&self, count: usize) -> Result<Vec<Merchant>> {
-        let details = json!({
-            "currency": "EUR", "test": true, "email": "shop@example.com",
-            "website": "shop.example.com", "descriptor": "Bench", "company": { "country": "DK" },
-        });
         let mut merchants = Vec::with_capacity(count);
         for _ in 0..count {
-            let request = self.http.post(self.url("/merchants")).basic_auth("", Some(&self.key));
-            let created: Value =
-                request.json(&details).send().await?.error_for_status()?.json().await?;
-            let text = |name: &str| created["merchant"][name].as_str().map(str::to_owned);
-            let (id, key) = (
-                text("id").context("a new merchant has no id")?,
-                text("key").context("a new merchant has no key")?,
-            );
-            merchants.push(Merchant { id, key });
+            merchants.push(self.merchant(true).await?);
         }
         Ok(merchants)
+    }
+
+    /// Creates a test merchant or a live one.
+    pub(crate) async fn merchant(&self, test: bool) -> Result<Merchant> {
+        let details = json!({
+            "currency": "EUR", "test": test, "email": "shop@example.com",
+            "website": "shop.example.com", "descriptor": "Bench", "company": { "country": "DK" },
+        });
+        let request = self.http.post(self.url("/merchants")).basic_auth("", Some(&self.key));
+        let created: Value =
+            request.json(&details).send().await?.error_for_status()?.json().await?;
+        let text = |name: &str| created["merchant"][name].as_str().map(str::to_owned);
+        let (id, key) = (
+            text("id").context("a new merchant has no id")?,
+            text("key").context("a new merchant has no key")?,
+        );
+        Ok(Merchant { id, key })
     }
 
     /// Creates `count` transactions, spread evenly over the merchants. Returns a file of the ids of
@@ -96,17 +111,7 @@ impl Shop {
         let file = |content: &str| self.names.with_extension(format!("{}-{content}", first.id));
         let keys: Vec<_> = merchants.iter().map(|merchant| merchant.key.as_str()).collect();
         fs::write(file("keys"), keys.join("\n"))?;
-        let body = json!({
-            "key": PLACEHOLDER, "currency": "EUR", "amount": 1_000_000,
-            "card": {
-                "number": "4100000000000000", "expiry": { "month": 8, "year": 2066 }, "code": "123",
-            },
-        });
-        let call = Call::Http {
-            path: "/transactions".to_owned(),
-            headers: String::new(),
-            body: body.to_string(),
-        };
+        let call = payment(PLACEHOLDER, "4100000000000000");
         let names = Some(file("keys"));
         let fill = Fill { address: self.pos, call, connections: CONNECTIONS, count, names };
         load::run_in_child(&fill, Duration::from_secs(600))
@@ -118,6 +123,23 @@ impl Shop {
         }
         fs::write(file("ids"), ids.join("\n"))?;
         Ok(file("ids"))
+    }
+
+    /// The ids of all transactions of a merchant, in a file, and their number.
+    pub(crate) async fn paid(&self, merchant: &Merchant) -> Result<(PathBuf, usize)> {
+        let (file, mut ids) = (self.names.with_extension(&merchant.id), Vec::new());
+        self.read_ids(merchant, &mut ids).await?;
+        fs::write(&file, ids.join("\n"))?;
+        Ok((file, ids.len()))
+    }
+
+    /// The outbox entries that the acquirer has not confirmed. The service counts them each second.
+    pub(crate) async fn unconfirmed(&self) -> Result<u64> {
+        let metrics = self.http.get(self.url("/metrics")).send().await?.error_for_status()?;
+        let metrics = metrics.text().await?;
+        let name = "payments_instructions_waiting ";
+        let value = metrics.lines().find_map(|line| line.strip_prefix(name));
+        Ok(value.context("no metric of the outbox")?.trim().parse()?)
     }
 
     async fn read_ids(&self, merchant: &Merchant, ids: &mut Vec<String>) -> Result<()> {
