@@ -20,6 +20,7 @@ soak: ## Run the tests of faults and limits for long
 	@SOAK=1 scripts/test --package blackbox --test faults -- --nocapture
 	@SOAK=1 scripts/test --package blackbox --test limits -- --nocapture
 	@SOAK=1 scripts/test --package blackbox --test objstore -- replicas:: postgres:: --nocapture
+	@SOAK=1 scripts/test --package blackbox --test failover -- live:: --nocapture
 	@SOAK=1 scripts/test --package interleavings
 	@scripts/upgrade
 
