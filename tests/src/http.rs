@@ -28,6 +28,9 @@ pub fn client_from(address: Option<IpAddr>) -> reqwest::Client {
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .timeout(Duration::from_secs(60))
+        // The services close a connection that is idle for a minute. A request that is sent in that
+        // moment has no answer.
+        .pool_idle_timeout(Duration::from_secs(30))
         .local_address(address)
         .build()
         .expect("a client can be made")
@@ -102,6 +105,22 @@ impl Request {
     pub async fn send_undescribed(self) -> Answer {
         let (sent, response) = Self::exchange(self.builder).await;
         Answer::read(sent, response).await
+    }
+
+    /// Sends the request and returns its answer before the body has arrived. Checks only answers
+    /// other than 200.
+    ///
+    /// # Errors
+    ///
+    /// The answer, if its status is not 200.
+    pub async fn stream(self) -> Result<reqwest::Response, Answer> {
+        let (sent, response) = Self::exchange(self.builder).await;
+        if response.status() == StatusCode::OK {
+            return Ok(response);
+        }
+        let answer = Answer::read(sent, response).await;
+        self.document.check(&answer);
+        Err(answer)
     }
 
     /// Requests an upgrade to a websocket.

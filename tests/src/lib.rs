@@ -14,6 +14,7 @@
 #![expect(clippy::expect_used, reason = "a failure of the harness fails its test, with the line")]
 #![expect(missing_docs, reason = "a comment that restates a name helps no reader of a test")]
 
+pub mod acquirer;
 pub mod authsvc;
 pub mod axe;
 pub mod browser;
@@ -27,6 +28,7 @@ pub mod payments;
 pub mod postgres;
 pub mod process;
 pub mod project;
+mod python;
 pub mod raw;
 pub mod settings;
 pub mod soak;

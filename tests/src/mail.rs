@@ -1,14 +1,11 @@
 //! A mail server for the tests: a Python process that reports every mail it accepts.
 
-use std::{path::Path, process::Stdio, time::Duration};
+use std::time::Duration;
 
 use serde_json::Value;
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
-    sync::watch,
-    time::timeout,
-};
+use tokio::{process::Child, sync::watch, time::timeout};
+
+use crate::python;
 
 /// The first word of an address selects the server's behaviour: reject always (`never-`) or once
 /// (`later-`), drop the connection once (`dropped-`), hang once before accepting the mail (`slow-`)
@@ -27,13 +24,7 @@ pub struct MailServer {
 
 impl MailServer {
     pub async fn start() -> Self {
-        let python =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/bin/python");
-        let mut command = Command::new(python);
-        command.args(["-W", "ignore", "-c", PROGRAM]).stdin(Stdio::null()).stdout(Stdio::piped());
-        let started = command.kill_on_drop(true).spawn();
-        let mut process = started.expect("Python is there; install it with: scripts/install test");
-        let mut lines = BufReader::new(process.stdout.take().expect("piped")).lines();
+        let (process, mut lines) = python::start(PROGRAM);
         let (sender, mut events) = watch::channel(Vec::new());
         tokio::spawn(async move {
             while let Ok(Some(line)) = lines.next_line().await {

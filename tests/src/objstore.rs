@@ -1,6 +1,7 @@
 //! A client of objstore-svc.
 
 mod client;
+mod event_stream;
 mod object;
 mod service;
 mod socket;
@@ -9,6 +10,7 @@ mod writers;
 use std::sync::LazyLock;
 
 pub use client::Client;
+pub use event_stream::{Block, EventStream};
 pub use object::{Key, Object, revision, unique};
 pub use service::{Service, Stopped};
 pub use socket::{Event, Socket};

@@ -2,6 +2,7 @@
 
 mod acquirer;
 mod app;
+mod books;
 mod card;
 mod link;
 mod list;
@@ -10,12 +11,13 @@ mod overload;
 mod receiver;
 mod refusal;
 mod service;
+mod stripe;
 mod transaction;
 mod webhook;
 
 use std::sync::LazyLock;
 
-pub use acquirer::{Acquirer, SECRET, seconds, signature};
+pub use acquirer::{Acquirer, SECRET, UNREACHABLE, seconds, signature};
 pub use app::App;
 pub use card::{Card, EXPIRY, group_of};
 pub use link::{Link, next};
@@ -24,6 +26,7 @@ pub use merchant::{Merchant, email, minimal};
 pub use receiver::{Received, Receiver, Reply};
 pub use refusal::Refusal;
 pub use service::{BROWSER, DEFAULT_LIMITS, Service, Stopped, WRONG_EVENTS};
+pub use stripe::{Stripe, live_merchant, stripe_event};
 pub use transaction::{Move, Transaction, int};
 pub use webhook::{LOCAL, Repeats, Webhook, accepted};
 

@@ -1,9 +1,10 @@
 //! A process of one of the workspace's programs: start it, read its log, stop it.
 
 use std::{
+    env::consts::ARCH,
     fs,
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Output, Stdio},
     sync::Arc,
     time::Duration,
@@ -28,6 +29,13 @@ pub fn command(program: &str, variables: &[(&str, &str)]) -> Command {
     command.env_clear().envs(variables.iter().copied());
     piped(&mut command);
     command
+}
+
+/// Lets a program see a clock that differs from this machine's, such as by `+1h`.
+pub fn shift_clock(command: &mut Command, offset: &str) {
+    let library = format!("/usr/lib/{ARCH}-linux-gnu/faketime/libfaketime.so.1");
+    assert!(Path::new(&library).exists(), "install it with: apt-get install libfaketime");
+    command.env("LD_PRELOAD", library).env("FAKETIME", offset);
 }
 
 /// Connects a command to no input and piped outputs, and kills its process with the test.
@@ -114,6 +122,12 @@ impl Process {
         let line = log.wait_for(|log| log.iter().any(|line| is_wanted(line)));
         let found = timeout(DEADLINE, line).await;
         assert!(found.is_ok_and(|found| found.is_ok()), "{}", self.log.borrow().join("\n"));
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        let id = self.child.id().expect("the process runs");
+        std::fs::read_dir(format!("/proc/{id}/task")).expect("the process runs").count()
     }
 
     /// Resident bytes, without program and files. `None` if the process has ended.

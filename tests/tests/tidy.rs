@@ -19,7 +19,11 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
         "authsvc",
         &[
             ("domain", ""),
-            ("portal", "domain metrics reqwest tokio"),
+            (
+                "portal",
+                "domain metrics reqwest std::fs std::net std::sync::Mutex std::sync::RwLock \
+                 std::time::Instant tokio tracing",
+            ),
             ("limits", "config"),
             ("metrics", "domain axum prometheus std::sync::Mutex std::time::Instant"),
             ("http", "domain limits metrics portal aide axum prometheus tokio"),
@@ -29,6 +33,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                 "config http limits metrics portal common::process common::serve \
                  std::net tokio tracing",
             ),
+            ("probe", "config domain metrics portal service std::process tokio"),
             ("main", "config service common::process std::process"),
         ],
     ),
@@ -46,9 +51,11 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("watch", "domain lock store rand tempfile tokio tracing"),
             ("http", "domain store watch axum common::serve prometheus rand tokio tracing"),
             ("config", "domain clap std::fs"),
+            ("expiry", "store watch tokio tracing"),
+            ("rules", "domain store watch prometheus std::fs tokio tracing"),
             (
                 "service",
-                "config domain http store watch common::postgres common::process \
+                "config domain expiry http rules store watch common::postgres common::process \
                  common::serve prometheus std::net tokio tracing",
             ),
             ("main", "config service store common::process common::progress std::process"),
@@ -58,7 +65,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
         "payments-svc",
         &[
             ("domain", ""),
-            ("acquirer", "domain tokio"),
+            ("acquirer", "domain reqwest tokio"),
             ("language", "domain axum"),
             ("mail", "domain language lettre tokio"),
             ("webhook", "domain reqwest std::net std::sync::Mutex tokio"),
@@ -72,23 +79,24 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ),
             ("limits", "config domain std::net"),
             ("metrics", "store common::batch prometheus"),
-            ("app", "acquirer domain limits rates store webhook prometheus tokio tracing"),
+            ("app", "acquirer domain limits rates store webhook prometheus rand tokio tracing"),
             ("web", "app domain axum tokio tower_http"),
             ("http", "app domain web axum rand tokio tracing"),
             ("pos", "app domain language web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store webhook prometheus rand tokio tracing"),
             ("payout", "config domain file store askama common::progress"),
+            ("reconcile", "config domain store common::progress std::fs std::process tempfile"),
             ("seed", "app config domain file store std::fs tokio"),
             ("config", "domain clap lettre std::net"),
             (
                 "service",
-                "acquirer app config http jobs limits mail metrics pos rates store webhook \
+                "acquirer app config domain http jobs limits mail metrics pos rates store webhook \
                  common::postgres common::process common::serve prometheus std::net \
                  tokio tracing",
             ),
             (
                 "main",
-                "config payout seed service store common::process common::progress \
+                "config payout reconcile seed service store common::process common::progress \
                  std::process",
             ),
         ],

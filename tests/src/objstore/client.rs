@@ -3,7 +3,7 @@
 use reqwest::Method;
 use uuid::Uuid;
 
-use super::{DOCUMENT, Key, Object, Service, Socket};
+use super::{DOCUMENT, EventStream, Key, Object, Service, Socket};
 use crate::http::{Answer, Request};
 
 /// A client, registered or not.
@@ -89,6 +89,12 @@ impl Client {
         answer.header("etag").expect("an entity tag").to_owned()
     }
 
+    /// Stores an object with a query, such as `?ttl=1s`, and returns its entity tag.
+    pub async fn set_with(&self, query: &str, object: &Object) -> String {
+        let answer = self.post(&format!("/set{query}"), object.body()).await.expect(204);
+        answer.header("etag").expect("an entity tag").to_owned()
+    }
+
     /// The objects that match a pattern.
     pub async fn find(&self, pattern: &Key) -> Vec<Object> {
         Object::parse_all(self.post("/find", pattern.body()).await.expect(200).text())
@@ -104,6 +110,21 @@ impl Client {
 
     pub async fn unwatch(&self, pattern: &Key) {
         let _ = self.post("/unwatch", pattern.body()).await.expect(204);
+    }
+
+    /// Opens `GET /events` with a query, such as `?initial=true`.
+    pub async fn events(&self, query: &str) -> EventStream {
+        self.events_after(query, None).await
+    }
+
+    /// Opens `GET /events` with a query and `Last-Event-ID`.
+    pub async fn events_after(&self, query: &str, last_id: Option<u64>) -> EventStream {
+        let request = self.request(Method::GET, &format!("/events{query}"));
+        let request = match last_id {
+            Some(id) => request.header("last-event-id", id.to_string()),
+            None => request,
+        };
+        EventStream::new(request.stream().await.expect("a stream"))
     }
 
     /// Opens the socket, without a query.

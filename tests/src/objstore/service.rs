@@ -174,6 +174,17 @@ impl Stopped {
         }
     }
 
+    /// The rows of a query on the data that returns one text.
+    pub fn texts(&self, sql: &str) -> Vec<String> {
+        if let Some(database) = &self.database {
+            return database.run(sql).lines().map(str::to_owned).collect();
+        }
+        let file = self.file();
+        let mut statement = file.prepare(sql).expect("a query");
+        let rows = statement.query_map([], |row| row.get(0)).expect("the query can be run");
+        rows.map(|text| text.expect("a text")).collect()
+    }
+
     fn file(&self) -> rusqlite::Connection {
         let file = rusqlite::Connection::open(self.data().join("objstore.db"));
         file.expect("there is a database")

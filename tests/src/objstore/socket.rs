@@ -15,7 +15,7 @@ use tokio_tungstenite::{
 };
 
 use self::outlet::Outlet;
-use super::{DOCUMENT, Object};
+use super::{DOCUMENT, Key, Object};
 use crate::process::DEADLINE;
 
 /// A socket. Reading it answers pings, unless it is muted. Dropping it breaks the connection
@@ -33,10 +33,18 @@ pub struct Socket {
 pub enum Event {
     /// The revision and the object.
     Set(u64, Object),
-    /// The revision and the deleted object.
+    /// The revision and the object that a client deleted.
     Delete(u64, Object),
+    /// The revision and the object that the service deleted, and its cause.
+    Ended(u64, Object, String),
+    /// The revision, and the key of an object that the client may not see anymore.
+    Hidden(u64, Key),
     /// The log does not reach back to the cursor. Current values follow.
     Reset(u64),
+    /// The end of the current values: the client has the state of this revision.
+    Synced(u64),
+    /// The client has the state of this revision.
+    Mark(u64),
 }
 
 impl Socket {
@@ -236,14 +244,35 @@ impl Socket {
 }
 
 impl Event {
+    pub fn revision(&self) -> u64 {
+        match self {
+            Self::Set(revision, _)
+            | Self::Delete(revision, _)
+            | Self::Ended(revision, ..)
+            | Self::Hidden(revision, _)
+            | Self::Reset(revision)
+            | Self::Synced(revision)
+            | Self::Mark(revision) => *revision,
+        }
+    }
+
     /// Parses an event, checked against the document.
-    fn parse(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         DOCUMENT.check_text("/components/schemas/Event", text);
         let wire: Wire = serde_json::from_str(text).expect("an event");
-        match (wire.event.as_str(), wire.object) {
-            ("set", Some(object)) => Self::Set(wire.revision, Object::parse(object.get())),
-            ("delete", Some(object)) => Self::Delete(wire.revision, Object::parse(object.get())),
-            ("reset", None) => Self::Reset(wire.revision),
+        if wire.cause.as_deref() == Some("hidden") {
+            let object = wire.object.expect("a key");
+            let hidden: HiddenWire = serde_json::from_str(object.get()).expect("a key");
+            return Self::Hidden(wire.revision, hidden.key);
+        }
+        let object = wire.object.map(|object| Object::parse(object.get()));
+        match (wire.event.as_str(), object, wire.cause) {
+            ("set", Some(object), None) => Self::Set(wire.revision, object),
+            ("delete", Some(object), None) => Self::Delete(wire.revision, object),
+            ("delete", Some(object), Some(cause)) => Self::Ended(wire.revision, object, cause),
+            ("reset", None, None) => Self::Reset(wire.revision),
+            ("synced", None, None) => Self::Synced(wire.revision),
+            ("mark", None, None) => Self::Mark(wire.revision),
             _ => panic!("no event: {text}"),
         }
     }
@@ -255,4 +284,11 @@ struct Wire {
     revision: u64,
     event: String,
     object: Option<Box<RawValue>>,
+    cause: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct HiddenWire {
+    key: Key,
 }

@@ -14,6 +14,13 @@ use crate::http::{Answer, Request};
 /// The setting with the secret that signs the acquirer's notifications.
 pub const SECRET: (&str, &str) = ("PAYMENTS_ACQUIRER_SECRET", "whsec_of_the_tests");
 
+/// Settings with which live merchants can take payments, from an acquirer that does not answer.
+pub const UNREACHABLE: [(&str, &str); 3] =
+    [SECRET, ("PAYMENTS_ACQUIRER", "http"), ("PAYMENTS_ACQUIRER_URL", "https://127.0.0.1:9")];
+
+/// In the future, so that no dispute is overdue when it is opened.
+const CREATED: &str = "2099-11-21T10:00:00Z";
+
 /// An acquirer that signs with [`SECRET`].
 pub struct Acquirer<'a>(pub &'a Service);
 
@@ -23,7 +30,7 @@ impl Acquirer<'_> {
         let mut event = json!({
             "id": format!("evt {}", Uuid::new_v4()),
             "type": kind,
-            "created": "2026-11-21T10:00:00Z",
+            "created": CREATED,
             "transactionId": transaction.id,
         });
         if let (Some(event), Value::Object(members)) = (event.as_object_mut(), members) {

@@ -1,17 +1,20 @@
 //! payments-svc, running or stopped.
 
-use std::{path::Path, process::Output};
+use std::{path::Path, process::Output, time::Duration};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::process::Command;
+use tokio::{
+    process::Command,
+    time::{sleep, timeout},
+};
 
 use super::{API, App, Merchant, POS, PROGRAM};
 use crate::{
     http::{self, Answer, Request},
     postgres::{Cluster, Database},
-    process::{self, Process},
+    process::{self, DEADLINE, Process},
 };
 
 /// The cookie by which the payment page recognizes a browser. Every test has the same browser, also
@@ -98,6 +101,21 @@ impl Service {
         value.unwrap_or_else(|| panic!("no metric {name}"))
     }
 
+    /// Waits until the acquirers have answered everything: no payment and no outbox entry waits.
+    /// Both can wait up to a minute for a retry.
+    pub async fn settled(&self) {
+        let settled = async {
+            while self.metric("payments_instructions_waiting").await > 0
+                || self.metric("payments_operations_waiting").await > 0
+            {
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        // The gauges are counted each second: what was booked before is counted afterwards.
+        sleep(Duration::from_millis(1200)).await;
+        timeout(2 * DEADLINE, settled).await.expect("the acquirers answer in time");
+    }
+
     /// The base URL of the listener for customers, without a trailing slash.
     pub fn pos_url(&self) -> &str {
         &self.pos
@@ -174,13 +192,14 @@ pub const DEFAULT_LIMITS: [(&str, &str); 6] = [
 ];
 
 /// Counts facts that do not have exactly one event, events without a fact, and events of a
-/// transaction that are not in the order of its trail.
+/// transaction that are not in the order of its trail. A refused void is in no table but `events`.
 pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
          SELECT 1 FROM (
              SELECT CASE WHEN error IS NULL THEN 'transaction.created'
                  ELSE 'transaction.failed' END AS type, id, 0 AS steps, 1 AS facts FROM transactions
-             UNION ALL SELECT CASE movement WHEN 'capture' THEN 'transaction.captured'
-                 WHEN 'refund' THEN 'transaction.refunded' ELSE 'transaction.voided' END,
+             UNION ALL SELECT CASE WHEN reverses IS NOT NULL THEN 'acquirer.refused'
+                 WHEN movement = 'capture' THEN 'transaction.captured'
+                 WHEN movement = 'refund' THEN 'transaction.refunded' ELSE 'transaction.voided' END,
                  \"transaction\", step + 1, 1 FROM trail WHERE dispute IS NULL
              UNION ALL SELECT 'dispute.' || movement, dispute, 0, 1
                  FROM trail WHERE dispute IS NOT NULL
@@ -188,11 +207,13 @@ pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
              UNION ALL SELECT 'fraud.reported', id, 0, 1 FROM frauds
              UNION ALL SELECT 'payout.booked', id, 0, 1 FROM payouts
              UNION ALL SELECT type, coalesce(object, \"transaction\"), coalesce(steps, 0), 0
-                 FROM events
+                 FROM events WHERE type <> 'acquirer.refused' OR EXISTS (
+                     SELECT 1 FROM trail WHERE trail.\"transaction\" = events.\"transaction\"
+                         AND step + 1 = steps AND reverses IS NOT NULL)
          ) AS rows GROUP BY type, id, steps HAVING sum(facts) <> 1 OR count(*) <> 2
      ) AS unequal) + (SELECT count(*) FROM (
          SELECT steps - lag(steps) OVER (PARTITION BY \"transaction\" ORDER BY id) AS more
-         FROM events WHERE steps IS NOT NULL
+         FROM events WHERE steps IS NOT NULL AND type <> 'acquirer.refused'
      ) AS ordered WHERE more <= 0)";
 
 /// A stopped service: its settings and its data.
@@ -269,6 +290,21 @@ impl Stopped {
         }
     }
 
+    /// The results of a query on the data that returns one column of text, sorted.
+    pub fn texts(&self, sql: &str) -> Vec<String> {
+        let mut texts: Vec<_> = match &self.database {
+            Some(database) => database.run(sql).lines().map(str::to_owned).collect(),
+            None => {
+                let file = self.file();
+                let mut query = file.prepare(sql).expect("a query");
+                let rows = query.query_map([], |row| row.get(0)).expect("can be run");
+                rows.map(|text| text.expect("text")).collect()
+            }
+        };
+        texts.sort();
+        texts
+    }
+
     fn file(&self) -> rusqlite::Connection {
         let mut settings = self.settings.iter().rev();
         let directory = settings.find(|(name, _)| name == "PAYMENTS_DATA_DIR");
@@ -282,6 +318,14 @@ impl Stopped {
         match self.database {
             Some(_) => format!("'\\x{digits}'"),
             None => format!("x'{digits}'"),
+        }
+    }
+
+    /// The SQL expression of bytes as hexadecimal digits, for the engine in use.
+    pub fn digits(&self, bytes: &str) -> String {
+        match self.database {
+            Some(_) => format!("encode({bytes}, 'hex')"),
+            None => format!("lower(hex({bytes}))"),
         }
     }
 

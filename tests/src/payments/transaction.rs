@@ -120,6 +120,9 @@ fn consistent(transaction: Value) -> Value {
     if transaction["successful"] == true {
         assert_eq!(counter("pendingAmount"), counter("amount") - gone, "{transaction}");
     }
-    assert!(counter("refundedAmount") <= counter("capturedAmount"), "{transaction}");
+    // A refused capture is reversed before the refunds behind it.
+    let is_reversed = trail.iter().any(|step| int(&step["amount"]) < 0);
+    let can_exceed = counter("refundedAmount") <= counter("capturedAmount") || is_reversed;
+    assert!(can_exceed, "{transaction}");
     transaction
 }

@@ -8,6 +8,7 @@ mod login;
 mod metrics;
 mod operations;
 mod pages;
+mod probe;
 mod profiles;
 mod program;
 mod routing;

@@ -162,9 +162,12 @@ async fn without_a_token_any_credential_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_token_of_white_space_is_required_too() {
-    let service = Service::with(&[("METRICS_TOKEN", "   ")]).await;
-    let _ = service.fetch("/metrics").await.expect(401);
+async fn one_line_end_after_the_token_does_not_count() {
+    for line_end in ["\n", "\r\n"] {
+        let service = Service::with(&[("METRICS_TOKEN", &format!("token{line_end}"))]).await;
+        let _ = scrape_with(&service, Some(b"Bearer token"), "").await.expect(200);
+        let _ = service.fetch("/metrics").await.expect(401);
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! `/health`, `/readme`, and headers that every answer has.
 
-use blackbox::authsvc::Service;
+use blackbox::authsvc::{Service, Site};
+use demo_portal::{Behaviour, Operation};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn health_answers_ok_with_a_timestamp() {
@@ -24,6 +25,36 @@ async fn readme_redirects_to_the_configured_url() {
     assert_eq!(answer.header("location"), Some("https://example.test/project"));
     assert_eq!(service.scrape().await.count("/responsesByStatus/308"), 1);
     assert_eq!(service.scrape().await.count("/requests/failed"), 0);
+}
+
+#[tokio::test]
+async fn every_error_has_a_code() {
+    let limits = [("METRICS_TOKEN", "t"), ("SIGN_IN_LIMIT_USERNAME", "1/1h")];
+    let site = Site::with(&limits).await;
+    let known = site.student();
+    let wrong = async || Service::sign_in(&site, &known.username, "wrong", json!({})).await;
+    for (answer, status, code) in [
+        (site.fetch("/nowhere").await, 404, "not_found"),
+        (site.fetch("/authenticate").await, 405, "method_not_allowed"),
+        (site.fetch("/metrics").await, 401, "metrics_token_wrong"),
+        (site.authenticate("{}").await, 400, "request_invalid"),
+        (wrong().await, 401, "credentials_rejected"),
+        (wrong().await, 429, "rate_limited"),
+    ] {
+        assert_eq!(answer.expect(status).header("x-error-code"), Some(code));
+    }
+    for (operation, answer, status, code) in [
+        (Operation::Login, Behaviour::answer(500, ""), 502, "portal_login_failed"),
+        (Operation::Profile, Behaviour::answer(500, ""), 502, "portal_profile_failed"),
+        (Operation::Profile, Behaviour::answer(200, ""), 422, "profile_unreadable"),
+    ] {
+        let known = site.student();
+        site.portal.script(&known.username, operation, answer);
+        let answer = site.profile(&known).await.expect(status);
+        assert_eq!(answer.header("x-error-code"), Some(code));
+    }
+    let answer = site.sign_in(&site.student()).await.expect(200);
+    assert_eq!(answer.header("x-error-code"), None);
 }
 
 #[tokio::test]

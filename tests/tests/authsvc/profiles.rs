@@ -248,6 +248,120 @@ async fn profiles_that_are_not_json_are_422() {
     assert_eq!(site.scrape().await.count("/profileParseErrors/response_structure"), 3);
 }
 
+/// An answer with a profile and further members.
+fn with(more: &str) -> Behaviour {
+    let text = format!(
+        r#"{{{more}"MESSAGE":"SUCCESS","STUDENT_INFO":{{{more}"SRN":"s"}},"STUDENT_PHOTO":{{{more}"gender":"F"}}}}"#
+    );
+    Behaviour::answer(200, text)
+}
+
+#[tokio::test]
+async fn members_that_are_not_read_may_have_any_value() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let fields = json!({ "profile": true, "fields": ["srn", "gender"] });
+    for value in [
+        r#""\ud83d""#.to_owned(),
+        "1e999".to_owned(),
+        nested(130),
+        nested(990),
+        format!("\"{}\"", "p".repeat(1_500_000)),
+    ] {
+        let odd = format!("\"photo\":{value},");
+        site.portal.script(&known.username, Operation::Profile, with(&odd));
+        let answer = site.ask(&known, fields.clone()).await.expect(200);
+        assert_eq!(
+            profile(&answer),
+            r#"{"srn":"s","gender":"F"}"#,
+            "{}",
+            &value[..20.min(value.len())]
+        );
+        let login =
+            format!(r#"{{{odd}"mobileJsonObject":{{{odd}"login":"SUCCESS"}},"accessToken":"t"}}"#);
+        site.portal.script(&known.username, Operation::Login, Behaviour::answer(200, login));
+        let _ = site.ask(&known, fields.clone()).await.expect(200);
+    }
+    let too_deep = format!("\"photo\":{},", nested(1_001));
+    site.portal.script(&known.username, Operation::Profile, with(&too_deep));
+    let _ = site.profile(&known).await.expect(422);
+}
+
+#[tokio::test]
+async fn an_impossible_value_of_a_read_member_is_null() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let odd = r#""Email":"\ud83d","Mobile":1e999,"#;
+    site.portal.script(&known.username, Operation::Profile, with(odd));
+    let fields = json!({ "profile": true, "fields": ["srn", "email", "mobile"] });
+    let answer = site.ask(&known, fields).await.expect(200);
+    assert_eq!(profile(&answer), r#"{"srn":"s","email":null,"mobile":null}"#);
+    assert_eq!(site.scrape().await.count("/profileParseErrors/unexpected_value"), 2);
+}
+
+#[tokio::test]
+async fn an_answer_above_the_limit_is_logged_as_too_long() {
+    for (settings, length, is_read) in [
+        (&[][..], 8 * 1024 * 1024 - 300, true),
+        (&[], 8 * 1024 * 1024, false),
+        (&[("PORTAL_MAX_RESPONSE", "2KiB")], 1_700, true),
+        (&[("PORTAL_MAX_RESPONSE", "2KiB")], 2_048, false),
+    ] {
+        let site = Site::with(settings).await;
+        let known = site.student();
+        let photo = format!("\"photo\":\"{}\",", "p".repeat(length));
+        let answer = format!(r#"{{{photo}"MESSAGE":"SUCCESS","STUDENT_INFO":{{"SRN":"s"}}}}"#);
+        let answer = Behaviour::answer(200, answer);
+        site.portal.script(&known.username, Operation::Profile, answer);
+        let _ = site.profile(&known).await.expect(if is_read { 200 } else { 422 });
+        if !is_read {
+            let login = format!(r#"{{{photo}"mobileJsonObject":{{"login":"SUCCESS"}}}}"#);
+            let login = Behaviour::answer(200, login);
+            site.portal.script(&known.username, Operation::Login, login);
+            let _ = site.sign_in(&known).await.expect(502);
+            let is_named = |line: &str| line.contains("longer than PORTAL_MAX_RESPONSE");
+            site.process().logged(is_named).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_log_names_each_member_that_differs_once_a_minute() {
+    let site = Site::with(&[]).await;
+    let known = site.student_with(|student| {
+        student.without("Email").without("gender").info("SRN", json!(["secret-1"]))
+    });
+    let elsewhere = site.student_with(|student| {
+        student.without("Email").photo("instituteName", "Elsewhere").info("SRN", json!({}))
+    });
+    for _ in 0..3 {
+        let _ = site.profile(&known).await.expect(200);
+    }
+    let _ = site.profile(&elsewhere).await.expect(200);
+    for answer in [json!({ "MESSAGE": "" }), json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": 5 })] {
+        let answer = Behaviour::answer(200, answer);
+        site.portal.script(&known.username, Operation::Profile, answer);
+        let _ = site.profile(&known).await.expect(422);
+    }
+    let is_drift = |line: &str| line.contains("the portal's profile differs from the known ones");
+    site.process().logged(|line| is_drift(line) && line.contains("STUDENT_INFO")).await;
+    let log = site.process().log();
+    let lines: Vec<_> = log.iter().filter(|line| is_drift(line)).collect();
+    assert_eq!(lines.len(), 5, "{lines:#?}");
+    for (line, expected) in lines.iter().zip([
+        ["missing_field", "Email, gender"],
+        ["unexpected_value", "SRN"],
+        ["unknown_campus_code", "instituteName"],
+        ["response_structure", "MESSAGE"],
+        ["response_structure", "STUDENT_INFO"],
+    ]) {
+        assert!(expected.iter().all(|text| line.contains(text)), "{line}");
+        assert!(line.contains("WARN"), "{line}");
+    }
+    assert!(!log.join("").contains("secret-1") && !log.join("").contains("Elsewhere"));
+}
+
 #[tokio::test]
 async fn the_profile_call_sends_the_token_and_no_password() {
     let site = Site::with(&[]).await;

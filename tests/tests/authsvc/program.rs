@@ -38,11 +38,21 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("README_URL", "//elsewhere.test"),
         ("README_URL", "/a\nSet-Cookie: b=c"),
         ("METRICS_TOKEN_FILE", empty.to_str().unwrap()),
+        ("METRICS_TOKEN", "token "),
+        ("METRICS_TOKEN", "\ttoken"),
+        ("METRICS_TOKEN", "token\n\n"),
+        ("METRICS_TOKEN", "   "),
+        ("PORTAL_MAX_RESPONSE", "much"),
     ] {
         let settings = [("PORT", "0"), (name, value)];
         let output = process::failure_line(process::command(PROGRAM, &settings)).await;
         assert!(output.contains(name), "{name}={value}: {output}");
     }
+    let spaced = directory.path().join("spaced");
+    std::fs::write(&spaced, "token \n").unwrap();
+    let settings = [("PORT", "0"), ("METRICS_TOKEN_FILE", spaced.to_str().unwrap())];
+    let output = process::failure_line(process::command(PROGRAM, &settings)).await;
+    assert!(output.contains("METRICS_TOKEN begins or ends with white space"), "{output}");
 }
 
 #[tokio::test]
@@ -77,6 +87,7 @@ async fn the_help_names_every_setting_and_shows_no_values() {
         "PORTAL_URL",
         "PORTAL_CA_FILE",
         "PORTAL_TIMEOUT",
+        "PORTAL_MAX_RESPONSE",
         "PORTAL_CAMPUSES",
         "PORTAL_INSTITUTES",
         "README_URL",

@@ -3,14 +3,17 @@
 
 use std::time::Duration;
 
-use blackbox::authsvc::{Credentials, Service, Site};
-use demo_portal::{Behaviour, Delivery, Operation, Tls};
+use blackbox::{
+    authsvc::{Credentials, Service, Site},
+    process::DEADLINE,
+};
+use demo_portal::{ANYONE, Behaviour, Delivery, Operation, Options, Portal, Script, Student, Tls};
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
 
 /// A site whose calls to the portal time out after one second.
 async fn site() -> (Site, Credentials) {
-    let site = Site::with(&[("PORTAL_TIMEOUT", "1s")]).await;
+    let site = Site::with(&[("PORTAL_TIMEOUT", "1s"), ("PORTAL_MAX_RESPONSE", "1MiB")]).await;
     let known = site.student();
     (site, known)
 }
@@ -89,6 +92,134 @@ async fn truncated_or_endless_profiles_are_422() {
     assert_eq!(scrape.count("/profileParseErrors/response_structure"), 3);
     assert_eq!(scrape.count("/upstream/profile_fetch/success"), 3);
     is_at_rest(&site).await;
+}
+
+/// The connections of the calls that the portal has received from a user.
+fn connections(site: &Site, known: &Credentials) -> Vec<u64> {
+    site.portal.received(&known.username).iter().map(|call| call.connection).collect()
+}
+
+#[tokio::test]
+async fn a_profile_call_on_a_closed_connection_is_repeated_on_a_new_one() {
+    let (site, known) = site().await;
+    for (round, delivery) in
+        (0..30).flat_map(|_| [Delivery::CloseBefore, Delivery::ResetBefore]).enumerate()
+    {
+        let script = Script::queue([delivery.into()]);
+        site.portal.script(&known.username, Operation::Profile, script);
+        let _ = site.profile(&known).await.expect(200);
+        let calls = connections(&site, &known).split_off(3 * round);
+        let [login, first, second] = calls[..] else { panic!("{delivery:?}: {calls:?}") };
+        assert!(login == first && first != second, "{delivery:?}: {calls:?}");
+    }
+    let scrape = site.scrape().await;
+    assert_eq!(scrape.count("/upstream/profile_fetch/success"), 60);
+    assert_eq!(scrape.count("/upstream/profile_fetch/error"), 0);
+    assert_eq!(scrape.count("/httpClients/created"), 60);
+    is_at_rest(&site).await;
+}
+
+#[tokio::test]
+async fn a_profile_call_is_repeated_only_once_and_only_after_the_login_on_its_connection() {
+    let (site, known) = site().await;
+    let closed = || Behaviour::from(Delivery::CloseBefore);
+    site.portal.script(&known.username, Operation::Profile, closed());
+    let _ = site.profile(&known).await.expect(502);
+    assert_eq!(connections(&site, &known).len(), 3);
+
+    // The portal ends the connection of the login, so that the profile call has a new one.
+    let last = Behaviour::honest().header("connection", "close");
+    let other = site.student();
+    site.portal.script(&other.username, Operation::Login, last);
+    site.portal.script(ANYONE, Operation::Profile, closed());
+    let _ = site.profile(&other).await.expect(502);
+    let dispatched = site.scrape().await.count("/upstream/profile_fetch/error");
+    assert_eq!(dispatched, 2);
+    assert_eq!(site.portal.counters().connections, 4);
+}
+
+#[tokio::test]
+async fn a_login_is_not_repeated() {
+    let (site, known) = site().await;
+    for delivery in [Delivery::CloseBefore, Delivery::ResetBefore] {
+        let before = connections(&site, &known).len();
+        let script = Script::queue([delivery.into()]);
+        site.portal.script(&known.username, Operation::Login, script);
+        let _ = site.profile(&known).await.expect(502);
+        assert_eq!(connections(&site, &known).len(), before + 1, "{delivery:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_new_certificate_of_the_portal_is_trusted_without_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let ca_file = directory.path().join("ca.pem");
+    let portal = Portal::start(Options::default()).unwrap();
+    std::fs::write(&ca_file, portal.ca_pem()).unwrap();
+    let other = Portal::start(Options::default()).unwrap();
+    for portal in [&portal, &other] {
+        portal.enrol(Student::new("zoe", "opensesame"));
+    }
+    let url = other.url();
+    let settings = [("PORTAL_URL", url.as_str()), ("PORTAL_CA_FILE", ca_file.to_str().unwrap())];
+    let service = Service::with(&settings).await;
+    let sign_in = async || service.sign_in("zoe", "opensesame", json!({})).await;
+    let _ = sign_in().await.expect(502);
+
+    std::fs::write(&ca_file, "no certificate").unwrap();
+    let ignored = |line: &str| line.contains("PORTAL_CA_FILE has changed, and is ignored");
+    service.process().logged(ignored).await;
+    let _ = sign_in().await.expect(502);
+
+    std::fs::write(&ca_file, other.ca_pem()).unwrap();
+    service.process().logged(|line| line.contains("its certificates are trusted now")).await;
+    let _ = sign_in().await.expect(200);
+    std::fs::remove_file(&ca_file).unwrap();
+    let removed = async {
+        while service.process().log().iter().filter(|line| ignored(line)).count() < 2 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, removed).await.unwrap();
+    let _ = sign_in().await.expect(200);
+}
+
+#[tokio::test]
+async fn clients_trust_a_restarted_demo_portal() {
+    let directory = tempfile::tempdir().unwrap();
+    let ca_file = directory.path().join("ca.pem");
+    let first = Portal::start(Options { ca_file: Some(ca_file.clone()), ..Options::default() });
+    let first = first.unwrap();
+    let trusted = directory.path().join("trusted.pem");
+    std::fs::copy(&ca_file, &trusted).unwrap();
+    let address = first.address();
+    let url = first.url();
+    let settings = [("PORTAL_URL", url.as_str()), ("PORTAL_CA_FILE", trusted.to_str().unwrap())];
+    let service = Service::with(&settings).await;
+    first.enrol(Student::new("zoe", "opensesame"));
+    let _ = service.sign_in("zoe", "opensesame", json!({})).await.expect(200);
+    first.stop();
+    let options = Options { address, ca_file: Some(ca_file), ..Options::default() };
+    let second = Portal::start(options).unwrap();
+    second.enrol(Student::new("zoe", "opensesame"));
+    let _ = service.sign_in("zoe", "opensesame", json!({})).await.expect(200);
+}
+
+#[tokio::test]
+async fn sign_ins_need_no_thread_each() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let before = site.process().threads();
+    site.portal.script(&known.username, Operation::Login, Behaviour::from(Delivery::Hang));
+    let sign_ins = futures_util::future::join_all((0..200).map(|_| site.sign_in(&known)));
+    let all_hang = site.until(|portal| portal.received(&known.username).len() == 200);
+    tokio::select! {
+        _ = sign_ins => panic!("the portal answered"),
+        () = all_hang => {}
+    }
+    // One for the look-up of the name, and one that reads PORTAL_CA_FILE.
+    let now = site.process().threads();
+    assert!(now <= before + 2, "{before} threads before, {now} now");
 }
 
 #[tokio::test]

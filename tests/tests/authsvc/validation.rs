@@ -79,6 +79,12 @@ async fn every_broken_rule_is_reported_and_counted_by_field() {
             "the body may hold only username, password, profile and fields",
         ),
         ("{".into(), "other", "the body is not valid JSON"),
+        ("[1,".into(), "other", "the body is not valid JSON"),
+        (
+            r#"{"username":"u","password":"p","\udc00":1}"#.into(),
+            "other",
+            "the body may hold only username, password, profile and fields",
+        ),
         (r#"{"username":"u","password":"p"} x"#.into(), "other", "the body is not valid JSON"),
         (String::new(), "body", "the body is required"),
         (" \n".into(), "body", "the body is required"),

@@ -1,10 +1,15 @@
-//! The pages of authsvc and the payment page of payments-svc in a browser.
+//! The pages of the services and of demo-acquirer in a browser.
 
+mod challenge;
+mod console;
 mod documentation;
+mod examples;
 mod explorer;
 mod keyboard;
 mod payment;
 mod secrets;
+mod snippets;
+mod stripe;
 mod visits;
 mod width;
 

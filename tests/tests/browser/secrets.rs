@@ -36,11 +36,11 @@ async fn the_metrics_token_is_cleared_when_another_operation_opens() {
         assert_eq!(page.run("return $('#token').type").await, "password");
         page.click("#token-show").await;
         assert_eq!(page.run("return $('#token').type").await, "text");
-        assert!(page.text("#curl").await.contains("-H 'Authorization: Bearer "));
-        assert!(!page.text("#curl").await.contains(TOKEN));
+        assert!(page.text("#code").await.contains("-H 'Authorization: Bearer "));
+        assert!(!page.text("#code").await.contains(TOKEN));
         assert_eq!(send(page).await, "200 OK");
         page.click("#metrics-fmt-json").await;
-        assert!(page.text("#curl").await.contains("/metrics?fmt=json'"));
+        assert!(page.text("#code").await.contains("/metrics?fmt=json'"));
         assert_eq!(send(page).await, "200 OK");
         assert_eq!(member(page, "body.responsesByStatus['401']").await, 1);
         page.click("#metrics-fmt-other").await;
@@ -79,11 +79,11 @@ async fn a_password_is_masked_until_revealed_and_kept_nowhere() {
     visit(&format!("{}/", site.url()), async |page| {
         fill(page, &known).await;
         assert_eq!(page.run("return $('#authenticate-password').type").await, "password");
-        let command = page.text("#curl").await;
+        let command = page.text("#code").await;
         assert!(command.contains(&known.username) && command.contains(r#""password":"•"#));
         assert!(!page.text("body").await.contains(&known.password));
         page.click("#reveal").await;
-        assert!(page.text("#curl").await.contains(&revealed));
+        assert!(page.text("#code").await.contains(&revealed));
         page.click("#reveal").await;
         assert!(!page.text("body").await.contains(&known.password));
         assert_eq!(send(page).await, "200 OK");

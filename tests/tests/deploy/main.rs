@@ -14,7 +14,7 @@ const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
 
 /// Settings whose value in a container differs from the default, or which have no generally usable
 /// default.
-const PLACE: [&str; 8] = [
+const PLACE: [&str; 12] = [
     "HOST",
     "OBJSTORE_DATA_DIR",
     "PAYMENTS_DATA_DIR",
@@ -23,6 +23,10 @@ const PLACE: [&str; 8] = [
     "PORTAL_CAMPUSES",
     "DEMO_PORTAL_CA_FILE",
     "DEMO_PORTAL_NAMES",
+    "ACQUIRER_SECRET",
+    "DEMO_ACQUIRER_CA_FILE",
+    "DEMO_ACQUIRER_NAMES",
+    "DEMO_ACQUIRER_EVENTS_URL",
 ];
 
 type Settings = BTreeMap<String, String>;
@@ -31,7 +35,7 @@ type Settings = BTreeMap<String, String>;
 async fn compose_shows_every_setting_with_its_default() {
     let mut compose: Value = serde_norway::from_str(&read("docker-compose.yml")).unwrap();
     compose.apply_merge().unwrap();
-    for program in SERVICES.into_iter().chain(["demo-portal"]) {
+    for program in SERVICES.into_iter().chain(["demo-portal", "demo-acquirer"]) {
         let mut expected = settings(program).await;
         let mut shown = texts(&compose["services"][program]["environment"]);
         for (name, value) in &mut shown {

@@ -11,7 +11,8 @@ use blackbox::{
 use crate::assert_none;
 
 /// The programs whose subcommands and flags are known.
-const PROGRAMS: [&str; 5] = ["authsvc", "objstore-svc", "payments-svc", "demo-portal", "bench"];
+const PROGRAMS: [&str; 6] =
+    ["authsvc", "objstore-svc", "payments-svc", "demo-portal", "demo-acquirer", "bench"];
 
 /// The languages of blocks that hold commands: without a prompt and with one.
 const SHELL: [&str; 2] = ["sh", "shell"];

@@ -7,9 +7,11 @@ mod diagrams;
 mod links;
 mod names;
 mod settings;
+mod signing;
 
 /// The programs that have settings.
-const PROGRAMS: [&str; 4] = ["authsvc", "objstore-svc", "payments-svc", "demo-portal"];
+const PROGRAMS: [&str; 5] =
+    ["authsvc", "objstore-svc", "payments-svc", "demo-portal", "demo-acquirer"];
 
 fn assert_none(violations: &[String]) {
     assert!(violations.is_empty(), "\n{}", violations.join("\n"));

@@ -6,6 +6,7 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a failed step fails its test")]
 
 mod chain;
+mod live;
 mod objstore;
 mod pair;
 mod payments;

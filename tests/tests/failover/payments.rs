@@ -38,7 +38,7 @@ async fn two(url: &str) -> [Service; 2] {
 }
 
 /// Starts two replicas with these settings.
-async fn two_with(url: &str, settings: &[(&str, &str)]) -> [Service; 2] {
+pub(crate) async fn two_with(url: &str, settings: &[(&str, &str)]) -> [Service; 2] {
     let start = |_| Stopped::on(None, settings).with("PAYMENTS_DATABASE_URL", url).start();
     join_all((0..2).map(start)).await.try_into().unwrap()
 }
@@ -168,7 +168,7 @@ async fn payments_that_the_standby_lacked_are_not_charged_twice() {
     let pair = Pair::new().await;
     let services = two(&pair.url(Route::Address)).await;
     // Otherwise the services would send the outbox and delete its entries.
-    let held = "INSERT INTO leases VALUES ('instructions', 'a test', 'infinity')
+    let held = "INSERT INTO leases VALUES ('outbox sandbox', 'a test', 'infinity')
         ON CONFLICT (job) DO UPDATE SET holder = excluded.holder, until = excluded.until";
     pair.database().run(held);
     let merchant = services[0].merchant().await;

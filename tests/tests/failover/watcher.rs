@@ -121,8 +121,10 @@ impl Watcher {
                 self.values.insert(object.key.name.clone(), object);
                 revision
             }
-            Event::Delete(revision, object) => {
-                self.values.remove(&object.key.name);
+            Event::Delete(revision, Object { key, .. })
+            | Event::Ended(revision, Object { key, .. }, _)
+            | Event::Hidden(revision, key) => {
+                self.values.remove(&key.name);
                 revision
             }
             Event::Reset(revision) => {
@@ -130,6 +132,7 @@ impl Watcher {
                 *through = revision;
                 revision
             }
+            Event::Synced(revision) | Event::Mark(revision) => revision,
         };
         if revision > *through {
             *since = Some(revision);

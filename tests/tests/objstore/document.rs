@@ -19,13 +19,16 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         DOCUMENT.at("/paths").as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected = vec![
         "/register",
+        "/logout",
         "/get",
         "/set",
         "/find",
         "/delete",
         "/watch",
         "/unwatch",
+        "/watches",
         "/socket",
+        "/events",
         "/health",
         "/ready",
         "/metrics",

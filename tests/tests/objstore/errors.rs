@@ -8,14 +8,14 @@ use tokio::{
 };
 
 const POSTED: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
-const FETCHED: [&str; 5] = ["/socket", "/health", "/ready", "/metrics", "/openapi.json"];
+const FETCHED: [&str; 7] =
+    ["/watches", "/socket", "/events", "/health", "/ready", "/metrics", "/openapi.json"];
 
 #[tokio::test]
 async fn an_unknown_path_is_404_with_or_without_a_session() {
     let service = Service::any().await;
     for client in [service.stranger(), service.client().await] {
         for path in [
-            "/",
             "/get/",
             "//get",
             "/GET",

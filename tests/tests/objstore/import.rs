@@ -1,6 +1,6 @@
 //! `import`: copies an embedded store into PostgreSQL.
 
-use std::process::Output;
+use std::{fs, process::Output, time::Duration};
 
 use blackbox::{
     objstore::{Client, Event, Key, Object, Service, Stopped, revision},
@@ -9,6 +9,7 @@ use blackbox::{
     tables::Tables,
 };
 use reqwest::Method;
+use tokio::time::sleep;
 
 use crate::fence::no_more_pushes;
 
@@ -70,12 +71,29 @@ async fn an_imported_store_keeps_objects_watches_and_positions() {
 
 #[tokio::test]
 async fn every_column_of_every_row_is_imported() {
-    let service = embedded().await;
+    let directory = tempfile::tempdir().unwrap();
+    let rules = directory.path().join("rules.toml");
+    let may = r#"may = ["get", "find", "watch", "set", "delete"]"#;
+    fs::write(&rules, format!("[[rule]]\nwho = [\"owner\", \"*\"]\n{may}")).unwrap();
+    let place = Stopped::on(None, &[("OBJSTORE_RULES_FILE", rules.to_str().unwrap())]);
+    let service = place.start().await;
     let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     client.set(&object).await;
+    client.set(&Object { owner: "another".to_owned(), ..object.clone() }).await;
     client.unwatch(&object.key).await;
+    client.set_with("?ttl=1h", &Object::fresh()).await;
+    client.set_with("?ttl=1s", &Object::fresh()).await;
+    for by_itself in [
+        "SELECT count(*) FROM log WHERE cause IS NOT NULL",
+        "SELECT count(*) FROM store WHERE rules IS NOT NULL",
+    ] {
+        while service.data().number(by_itself) == 0 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+    client.set_with("?presence=true", &object).await;
     let _unused = service.client().await;
     let place = service.stop().await;
     let database = Cluster::shared().database();

@@ -23,9 +23,12 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("DRAIN_TIMEOUT", "soon"),
         ("METRICS_TOKEN_FILE", "/no/such/file"),
         ("OBJSTORE_SESSION_TTL", "for ever"),
+        ("OBJSTORE_PRESENCE_GRACE", "999ms"),
         ("OBJSTORE_COOKIE_SECURE", "perhaps"),
+        ("OBJSTORE_CONSOLE", "perhaps"),
         ("OBJSTORE_OWNER", "nobody"),
         ("OBJSTORE_CLIENTS_FILE", "/no/such/file"),
+        ("OBJSTORE_RULES_FILE", "/no/such/file"),
         ("OBJSTORE_MAX_CLIENTS", "many"),
         ("OBJSTORE_MAX_BODY", "huge"),
         ("OBJSTORE_MAX_WATCHES", "-1"),
@@ -54,15 +57,29 @@ async fn a_newer_store_is_rejected_with_one_line() {
 async fn an_invalid_line_in_the_client_list_fails_at_start() {
     let directory = tempfile::tempdir().unwrap();
     let list = directory.path().join("clients");
-    fs::write(&list, "# clients\nnot-a-uuid\n").unwrap();
-    let place = Stopped::new(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]);
-    let ended = process::run(place.command()).await;
-    let complaint = output(&ended);
-    assert!(!ended.status.success());
-    assert!(
-        complaint.contains("OBJSTORE_CLIENTS_FILE") && complaint.trim_end().lines().count() == 1,
-        "{complaint}"
-    );
+    let id = "67e55044-10b1-426f-9247-bb680e5fe0c8";
+    let digest = format!("sha256:{}", "0f".repeat(32));
+    for lines in [
+        "not-a-uuid".to_owned(),
+        format!("{id} {}", digest.to_uppercase()),
+        format!("{id} {digest}0"),
+        format!("{id} {digest} {digest}"),
+        format!("{id} secret"),
+        format!("{id}\n{id} {digest}"),
+    ] {
+        fs::write(&list, format!("# clients\n{lines}\n")).unwrap();
+        let place = Stopped::new(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]);
+        let ended = process::run(place.command()).await;
+        let complaint = output(&ended);
+        assert!(!ended.status.success(), "{lines}");
+        assert!(
+            complaint.contains("OBJSTORE_CLIENTS_FILE")
+                && complaint.contains(&format!("line {}", 1 + lines.lines().count()))
+                && complaint.trim_end().lines().count() == 1,
+            "{complaint}"
+        );
+        assert!(!complaint.contains("secret") && !complaint.contains("0f0f"), "{complaint}");
+    }
 }
 
 #[tokio::test]
@@ -133,9 +150,12 @@ async fn help_names_every_variable_and_shows_no_value() {
         "OBJSTORE_DATABASE_CA_FILE",
         "OBJSTORE_DATABASE_CONNECTIONS",
         "OBJSTORE_SESSION_TTL",
+        "OBJSTORE_PRESENCE_GRACE",
         "OBJSTORE_COOKIE_SECURE",
+        "OBJSTORE_CONSOLE",
         "OBJSTORE_OWNER",
         "OBJSTORE_CLIENTS_FILE",
+        "OBJSTORE_RULES_FILE",
         "OBJSTORE_MAX_CLIENTS",
         "OBJSTORE_ORIGINS",
         "OBJSTORE_MAX_BODY",

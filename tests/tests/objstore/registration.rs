@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fs};
 
 use blackbox::objstore::{Object, Service};
 use reqwest::Method;
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 fn registration(id: impl std::fmt::Display) -> String {
@@ -141,6 +142,37 @@ async fn with_a_list_only_listed_ids_are_accepted() {
     service.client_with(second).await;
     let other = registration(Uuid::new_v4());
     service.stranger().post("/register", other).await.refused(422, "identity_refused");
+}
+
+#[tokio::test]
+async fn an_id_with_a_digest_needs_its_secret() {
+    let (proven, plain) = (Uuid::new_v4(), Uuid::new_v4());
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("clients");
+    let digest = hex::encode(Sha256::digest("open sesame"));
+    fs::write(&list, format!("{proven}  sha256:{digest} # Ann\n{plain}\n")).unwrap();
+    let service = Service::with(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]).await;
+    let register = async |id: Uuid, authorization: Option<&str>| {
+        let request = service.stranger().request(Method::POST, "/register").body(registration(id));
+        let request = request.header("content-type", "application/json");
+        match authorization {
+            Some(value) => request.header("authorization", value).send().await,
+            None => request.send().await,
+        }
+    };
+    let _ = register(proven, Some("Bearer open sesame")).await.expect(200);
+    let _ = register(proven, Some("bearer open sesame")).await.expect(200);
+    let wrong = ["Bearer open", "Bearer ", "Basic open sesame", ""];
+    for wrong in wrong.map(Some).into_iter().chain([None]) {
+        let answer = register(proven, wrong).await;
+        answer.refused(401, "identity_not_proven");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        assert_eq!(answer.header("set-cookie"), None);
+    }
+    let digest = format!("Bearer sha256:{digest}");
+    register(proven, Some(&digest)).await.refused(401, "identity_not_proven");
+    let _ = register(plain, Some("Bearer anything")).await.expect(200);
+    register(Uuid::new_v4(), None).await.refused(422, "identity_refused");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blackbox::{
-    objstore::{Event, Key, Object, Service, Socket, Stopped, Writers, revision, unique},
+    objstore::{Key, Object, Service, Socket, Stopped, Writers, revision, unique},
     postgres::{Cluster, Database},
     process::DEADLINE,
     soak::{rounds, seed},
@@ -106,10 +106,7 @@ async fn watchers_on_all_replicas_see_one_order_of_changes() {
     };
     let (_, seen) =
         tokio::join!(join_all((0..6).map(write)), join_all(sockets.into_iter().map(listen)),);
-    let at = |event: &Event| match event {
-        Event::Set(revision, _) | Event::Delete(revision, _) | Event::Reset(revision) => *revision,
-    };
-    assert!(seen[0].is_sorted_by(|one, next| at(one) < at(next)));
+    assert!(seen[0].is_sorted_by(|one, next| one.revision() < next.revision()));
     assert_eq!(seen[0], seen[1]);
     assert_eq!(seen[0], seen[2]);
 }

@@ -1,7 +1,11 @@
 //! The session cookie, on every endpoint that needs it.
 
+use std::time::Duration;
+
 use blackbox::objstore::{Client, Object, Service, unique};
+use futures_util::future::{join, join_all};
 use reqwest::Method;
+use tokio::time::sleep;
 
 /// The endpoints that need a session and take a body.
 const BODIED: [&str; 6] = ["/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
@@ -10,7 +14,9 @@ async fn is_rejected_everywhere(client: &Client) {
     for path in BODIED {
         client.post(path, Object::fresh().body()).await.refused(401, "unauthenticated");
     }
-    client.fetch("/socket").await.refused(401, "unauthenticated");
+    for path in ["/watches", "/socket", "/events"] {
+        client.fetch(path).await.refused(401, "unauthenticated");
+    }
     let upgrade = client.request(Method::GET, "/socket").upgrade().await;
     upgrade.unwrap_err().refused(401, "unauthenticated");
 }
@@ -140,4 +146,42 @@ async fn objects_are_shared_between_clients() {
     assert_eq!(second.get(&object.key).await, object);
     second.delete(&object.key).await;
     first.post("/get", object.key.body()).await.refused(422, "object_not_found");
+}
+
+#[tokio::test]
+async fn a_logout_ends_the_session_and_its_sockets() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let other_session = service.client_with(client.id()).await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let (mut socket, mut other) = (client.socket().await, other_session.socket().await);
+    let answer = client.post("/logout", "").await.expect(204);
+    let cookie = answer.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("token=;") && cookie.contains("Max-Age=0"), "{cookie}");
+    assert_eq!(socket.next_push_or_close().await.unwrap_err(), Some(1008));
+    is_rejected_everywhere(&client).await;
+    client.post("/logout", "").await.refused(401, "unauthenticated");
+    // The client and its other session go on.
+    other_session.set(&object).await;
+    assert_eq!(other.next_push().await, object);
+    let again = service.client_with(client.id()).await;
+    assert_eq!(again.fetch("/watches").await.expect(200).json().as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_logged_out_session_is_not_extended() {
+    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "2s")]).await;
+    let client = service.client().await;
+    let key = Object::fresh().key;
+    let requests = (0..20).map(|_| client.post("/find", key.body()));
+    let (logout, answers) = join(client.post("/logout", ""), join_all(requests)).await;
+    let _ = logout.expect(204);
+    assert!(answers.iter().all(|answer| [200, 401].contains(&answer.status.as_u16())));
+    sleep(Duration::from_millis(1200)).await;
+    is_rejected_everywhere(&client).await;
+    let live = "SELECT count(*) FROM sessions WHERE expires > 1000 * unixepoch()";
+    if service.data().database().is_none() {
+        assert_eq!(service.data().number(live), 0);
+    }
 }

@@ -1,4 +1,4 @@
-//! `POST /watch` and `/unwatch`.
+//! `POST /watch`, `POST /unwatch` and `GET /watches`.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use blackbox::{
     objstore::{Client, Key, Object, Service},
     process::DEADLINE,
 };
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::fence::no_more_pushes;
@@ -273,4 +274,26 @@ async fn ended_watches_of_a_migrated_store_are_counted() {
     let client = client.at(&service);
     client.watch(&toggled).await;
     assert_eq!(service.data().number("SELECT ended FROM clients"), 1);
+}
+
+#[tokio::test]
+async fn the_watched_patterns_are_listed() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let listed = async |client: &Client| client.fetch("/watches").await.expect(200).json();
+    assert_eq!(listed(&client).await, json!([]));
+    let (last, first) = (Key::new("watched", "\"b\"", ""), Key::new("", "a", "\u{e9}"));
+    for pattern in [&last, &first, &first] {
+        client.watch(pattern).await;
+    }
+    let of = |key: &Key| {
+        let parts = json!({ "Type": key.r#type, "Namespace": key.namespace, "Name": key.name });
+        json!({ "Key": parts })
+    };
+    assert_eq!(listed(&client).await, json!([of(&first), of(&last)]));
+    let other_session = service.client_with(client.id()).await;
+    assert_eq!(listed(&other_session).await, json!([of(&first), of(&last)]));
+    client.unwatch(&first).await;
+    assert_eq!(listed(&client).await, json!([of(&last)]));
+    assert_eq!(listed(&service.client().await).await, json!([]));
 }

@@ -196,6 +196,11 @@ async fn contradicting_rows_are_found() {
             "a pending payment has no transaction",
         ),
         (
+            "INSERT INTO refused_voids (\"transaction\", step)
+             SELECT \"transaction\", step FROM trail WHERE movement = 'refund'",
+            "a refused void is a void of the trail",
+        ),
+        (
             "INSERT INTO used_links (merchant, link, operation)
              SELECT merchant, id, operation FROM transactions WHERE error IS NOT NULL",
             "a failed payment does not use up its link",

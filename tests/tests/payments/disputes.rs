@@ -59,7 +59,7 @@ async fn an_opened_dispute_debits_the_amount_and_a_fee() {
     let (service, merchant, transaction) = captured(1000).await;
     let before = merchant.balance().await;
     let reason = json!({ "code": 1040, "title": "Other fraud" });
-    let due = "2027-01-02T03:04:05.678Z";
+    let due = "2099-01-02T03:04:05.678Z";
     let members = json!({ "disputeId": "dp", "amount": 600, "reason": reason, "due": due });
     let event = Acquirer::event("dispute.opened", &transaction, members);
     let _ = Acquirer(&service).notify(&event).await.expect(204);
@@ -81,7 +81,7 @@ async fn an_opened_dispute_debits_the_amount_and_a_fee() {
         "id": dispute["id"],
         "merchantId": merchant.id,
         "transactionId": transaction.id,
-        "created": "2026-11-21T10:00:00.000Z",
+        "created": "2099-11-21T10:00:00.000Z",
         "amount": 600,
         "reason": reason,
         "due": due,
@@ -100,7 +100,7 @@ async fn absent_members_of_a_dispute_have_defaults() {
     let dispute = disputes(&merchant).await.remove(0);
     assert_eq!(dispute["reason"], Value::Null);
     // The default is 14 days after the creation time in the notification.
-    assert_eq!(dispute["due"], "2026-12-05T10:00:00.000Z");
+    assert_eq!(dispute["due"], "2099-12-05T10:00:00.000Z");
 }
 
 #[tokio::test]

@@ -91,7 +91,9 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "post /webhooks/{webhookId}/test",
         "post /webhooks/{webhookId}/replay",
         "get /webhooks/{webhookId}/deliveries",
+        "post /sandbox/clock",
         "post /acquirer/events",
+        "post /stripe/events",
         "post /transactions",
         "options /transactions",
         "post /cards",
@@ -111,7 +113,7 @@ fn endpoints_require_the_key_unless_declared_otherwise() {
     let scheme = DOCUMENT.at("/components/securitySchemes/apiKey");
     assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("basic")));
     for (method, path, operation) in operations() {
-        let others = ["/apps", "/metrics", "/acquirer/events"];
+        let others = ["/apps", "/metrics", "/acquirer/events", "/stripe/events"];
         let open = ["/transactions", "/cards", "/health", "/ready", "/openapi.json"];
         let (other, open) = (others.contains(&path), open.contains(&path));
         assert_eq!(operation.get("security").is_some(), open || other, "{method} {path}");

@@ -11,6 +11,7 @@ use blackbox::{
     tables::Tables,
 };
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::{
     process::Command,
     time::{sleep, timeout},
@@ -135,6 +136,13 @@ async fn filled() -> Filled {
         let answer = app.post_once(&key, &path, &body).await.expect(201);
         answered.push((key, path, body, answer.text().to_owned()));
     }
+    // The acquirer refuses the capture, which a further step then reverses, and the void.
+    for key in ["key 5", "key 7"] {
+        let operation = Sha256::new().chain_update(&app.id).chain_update(key).finalize();
+        let operation = json!({ "operation": hex::encode(operation) });
+        let refusal = Acquirer::event("operation.refused", &custom, operation);
+        let _ = acquirer.notify(&refusal).await.expect(204);
+    }
     let all = json!({
         "url": "https://shop.example",
         "types": ["payout.booked"],
@@ -177,10 +185,16 @@ async fn filled() -> Filled {
     let place = service.kill().await;
     // The acquirer has not confirmed this refund.
     place.change(
-        "INSERT INTO instructions (id, acquirer_key, \"transaction\", movement, amount, step)
-         SELECT line, randomblob(32), \"transaction\", movement, amount, step FROM trail
+        "INSERT INTO instructions
+             (id, acquirer_key, \"transaction\", movement, amount, step, attempts, due)
+         SELECT line, randomblob(32), \"transaction\", movement, amount, step, 1, 0 FROM trail
          WHERE movement = 'refund' LIMIT 1",
     );
+    place.change("UPDATE apps SET pending_advance = id WHERE advances IS NOT NULL");
+    // The sandbox needs no IDs of authorizations.
+    for table in ["operations", "transactions"] {
+        place.change(&format!("UPDATE {table} SET \"authorization\" = hex(id)"));
+    }
     assert_eq!(place.change("UPDATE expiry SET through = (SELECT min(id) FROM transactions)"), 1);
     Filled { place, merchants, shown, answered, form, keys }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use blackbox::{
+    acquirer::Acquirer,
     http::Answer,
     payments::{Card, DEFAULT_LIMITS, Link, Merchant, Refusal as _, Service, email, minimal, next},
 };
@@ -43,6 +44,13 @@ async fn pay_live(service: &Service, merchant: &Merchant) -> Answer {
 
 async fn save(service: &Service, merchant: &Merchant, card: Card) -> Answer {
     service.pay("/cards", &json!({ "key": merchant.key, "card": card.details() })).await
+}
+
+/// A service with an acquirer for live merchants, and one more setting.
+async fn with_acquirer(acquirer: &Acquirer, setting: (&str, &str)) -> Service {
+    let own = acquirer.of_payments();
+    let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+    Service::with(&own.chain([setting]).collect::<Vec<_>>()).await
 }
 
 async fn live(service: &Service) -> Merchant {
@@ -107,10 +115,11 @@ async fn attempts_are_limited_by_default() {
 
 #[tokio::test]
 async fn all_payment_requests_share_one_attempt_limit() {
-    let service = Service::with(&[(ATTEMPTS, "3/1h")]).await;
+    let acquirer = Acquirer::start().await;
+    let service = with_acquirer(&acquirer, (ATTEMPTS, "3/1h")).await;
     let merchant = live(&service).await;
-    pay_live(&service, &merchant).await.declined(27);
-    assert_eq!(save(&service, &merchant, Card::LIVE).await.expect(400).json()["code"], 28);
+    pay_live(&service, &merchant).await.declined(29);
+    assert_eq!(save(&service, &merchant, Card::LIVE).await.expect(400).json()["code"], 29);
     let link = Link::to(&merchant).without("test");
     let (form, _) = service.pay_at(&link, Card::LIVE).await;
     for _ in 0..2 {
@@ -123,16 +132,17 @@ async fn all_payment_requests_share_one_attempt_limit() {
     // A form that was accepted before is not paid again, and not shown as failed.
     assert_eq!(next(&service.send_card(&form, Card::LIVE).await), form);
     let other = service.seen_from([127, 0, 0, 2]);
-    pay_live(&other, &merchant).await.declined(27);
+    pay_live(&other, &merchant).await.declined(29);
     let test = service.merchant().await;
     let _ = pay(&service, &test).await.expect(201);
 }
 
 #[tokio::test]
 async fn the_limit_page_is_in_the_customers_language() {
-    let service = Service::with(&[(ATTEMPTS, "1/1h")]).await;
+    let acquirer = Acquirer::start().await;
+    let service = with_acquirer(&acquirer, (ATTEMPTS, "1/1h")).await;
     let merchant = live(&service).await;
-    pay_live(&service, &merchant).await.declined(27);
+    pay_live(&service, &merchant).await.declined(29);
     let link = Link::to(&merchant).without("test");
     for (locale, heading, hint) in [
         ("en", "Too many attempts", "Wait a few minutes, then try again. You were not charged."),

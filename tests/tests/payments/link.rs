@@ -2,7 +2,7 @@
 
 use blackbox::{
     http::Answer,
-    payments::{Card, Link, Merchant, Service, minimal, next},
+    payments::{Card, Link, Merchant, Service, UNREACHABLE, minimal, next},
 };
 
 /// Checks that the link is rejected with a page that names only this parameter.
@@ -91,7 +91,8 @@ async fn decimal_places_depend_on_the_currency() {
 
 #[tokio::test]
 async fn a_link_must_match_a_test_or_live_merchant() {
-    let (service, test) = customer().await;
+    let service = Service::with(&UNREACHABLE).await;
+    let test = service.merchant().await;
     let live = test.app.merchant_with(&minimal()).await;
     refused(&service.show(&Link::to(&live).path()).await, "test");
     refused(&service.show(&Link::to(&test).without("test").path()).await, "test");

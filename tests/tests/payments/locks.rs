@@ -254,6 +254,11 @@ async fn a_notification_that_cannot_be_booked_is_booked_later() {
         let database = database.clone();
         move || database.run("BEGIN; LOCK TABLE frauds IN SHARE MODE; SELECT pg_sleep(10); COMMIT")
     });
+    let is_held = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    while number(&database, is_held) == 0 {
+        sleep(Duration::from_millis(20)).await;
+    }
     transaction.capture(100).await;
     let failed = |line: &str| line.contains("booking a notification");
     service.process().logged(failed).await;

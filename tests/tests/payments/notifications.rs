@@ -37,7 +37,7 @@ async fn notifications_without_a_valid_signature_are_401() {
     let good = signature(secret, now, &body);
     let unsigned = service.request(Method::POST, "/acquirer/events");
     let unsigned = unsigned.body_of("application/json", body.as_str()).send().await;
-    is_refused(&unsigned, "the header Acquirer-Signature is missing");
+    is_refused(&unsigned, "the header with the signature is missing");
     for (forged, reason) in [
         (signature("whsec_of_somebody", now, &body), "is the HMAC-SHA256"),
         (signature(secret, now, &body.replace("100", "999")), "is the HMAC-SHA256"),

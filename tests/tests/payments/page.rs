@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use blackbox::{
     http::Answer,
-    payments::{Card, EXPIRY, Link, Merchant, Service, group_of, minimal, next},
+    payments::{Card, EXPIRY, Link, Merchant, Service, UNREACHABLE, group_of, minimal, next},
     process::DEADLINE,
 };
 use futures_util::future::join_all;
@@ -528,18 +528,9 @@ async fn the_link_then_the_browser_determines_the_language() {
 }
 
 #[tokio::test]
-async fn a_live_merchant_without_an_acquirer_cannot_take_a_payment() {
-    let service = Service::any().await;
-    let merchant = service.app().await.merchant_with(&minimal()).await;
-    let link = Link::to(&merchant).without("test");
-    let (_, page) = service.pay_at(&link, Card::LIVE).await;
-    assert_eq!(group(&page.expect(200)), Some("shop"));
-    assert_eq!(only(&merchant).await["error"]["code"], 27);
-}
-
-#[tokio::test]
 async fn the_page_announces_saved_cards_and_test_payments() {
-    let (service, merchant) = customer().await;
+    let service = Service::with(&UNREACHABLE).await;
+    let merchant = service.merchant().await;
     let kept = "Your card will be saved";
     let link = Link::to(&merchant);
     for (link, is_told) in [(link.clone().with("recurring", "y"), true), (link, false)] {

@@ -10,17 +10,29 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-/// Writes a file in the format of the European Central Bank with one rate, dated `days` ago.
+/// [`published_of`] with one rate.
 fn published(directory: &TempDir, days: i64, now: Timestamp) -> String {
+    published_of(&[("USD", "1.1592")], directory, days, now)
+}
+
+/// Writes a file in the format of the European Central Bank with these rates, dated `days` ago.
+pub(crate) fn published_of(
+    rates: &[(&str, &str)],
+    directory: &TempDir,
+    days: i64,
+    now: Timestamp,
+) -> String {
     let quoted = now.checked_sub(SignedDuration::from_hours(24 * days)).unwrap();
     let date = quoted.to_zoned(TimeZone::UTC).date();
+    let rates = rates.iter().map(|(code, rate)| format!("<Cube currency='{code}' rate='{rate}'/>"));
+    let rates: String = rates.collect();
     let text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <gesmes:Envelope xmlns:gesmes=\"http://www.gesmes.org/xml/2002-08-01\" \
          xmlns=\"http://www.ecb.int/vocabulary/2002-08-01/eurofxref\">\n\
          <gesmes:subject>Reference rates</gesmes:subject>\n\
          <gesmes:Sender><gesmes:name>European Central Bank</gesmes:name></gesmes:Sender>\n\
-         <Cube><Cube time='{date}'><Cube currency='USD' rate='1.1592'/></Cube></Cube>\n\
+         <Cube><Cube time='{date}'>{rates}</Cube></Cube>\n\
          </gesmes:Envelope>\n"
     );
     let path = directory.path().join("rates.xml");
@@ -29,7 +41,7 @@ fn published(directory: &TempDir, days: i64, now: Timestamp) -> String {
 }
 
 /// The time of the service's clock.
-async fn now(service: &Service) -> Timestamp {
+pub(crate) async fn now(service: &Service) -> Timestamp {
     let identity = service.app().await.get("/me").await.expect(200).json();
     identity["identity"]["created"].as_str().unwrap().parse().unwrap()
 }

@@ -1,8 +1,6 @@
 //! Two services on one database behave like one service.
 
 use std::{
-    env::consts::ARCH,
-    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -12,7 +10,7 @@ use blackbox::{
         Card, Link, Merchant, Move, Refusal as _, Service, Stopped, Transaction, ids, int, next,
     },
     postgres::{Cluster, Database},
-    process::DEADLINE,
+    process::{DEADLINE, shift_clock},
     soak::{rounds, seed},
 };
 use futures_util::{
@@ -317,10 +315,8 @@ async fn a_clock_that_is_ahead_expires_nothing_early() {
         sleep(Duration::from_millis(10)).await;
     }
     let ahead = Stopped::on(Some(database.clone()), &[("PAYMENTS_AUTHORIZATION_TTL", "30m")]);
-    let library = format!("/usr/lib/{ARCH}-linux-gnu/faketime/libfaketime.so.1");
-    assert!(Path::new(&library).exists(), "install it with: apt-get install libfaketime");
     let mut command = ahead.command();
-    command.env("LD_PRELOAD", library).env("FAKETIME", "+1h");
+    shift_clock(&mut command, "+1h");
     let ahead = ahead.start_with(command).await;
     let there = merchant.app.at(&ahead);
     let paid = asked.await.unwrap();

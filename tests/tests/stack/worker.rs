@@ -24,7 +24,8 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    pub(crate) const ONE_RETRY: Self = Self { retries: 1, pause: Duration::from_secs(5) };
+    /// A planned change takes about 5 s on an idle machine, and longer beside this load.
+    pub(crate) const ONE_RETRY: Self = Self { retries: 1, pause: Duration::from_secs(10) };
     pub(crate) const MANY_RETRIES: Self = Self { retries: 200, pause: Duration::from_millis(500) };
 }
 

@@ -1,0 +1,281 @@
+//! `POST /set?ttl=`.
+
+use std::time::Duration;
+
+use blackbox::{
+    objstore::{Client, Event, Key, Object, Service, Stopped, unique},
+    postgres::Cluster,
+    process::{DEADLINE, shift_clock},
+    soak::rounds,
+};
+use futures_util::{StreamExt as _, stream};
+use rand::RngExt as _;
+use reqwest::Method;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::fence::no_more_events;
+
+/// Sets that run at the same time.
+const WRITERS: usize = 16;
+
+#[tokio::test]
+async fn an_object_expires_once_and_not_early() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket_with("?events=true").await;
+    let begun = Instant::now();
+    client.set_with("?ttl=1s", &object).await;
+    assert!(matches!(socket.next_event().await, Event::Set(..)));
+    let Event::Ended(_, ended, cause) = socket.next_event().await else { panic!("no expiry") };
+    assert!(begun.elapsed() >= Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert_eq!((ended, &*cause), (object.clone(), "expired"));
+    client.post("/get", object.key.body()).await.refused(422, "object_not_found");
+    no_more_events(&client, &mut socket).await;
+    // The change log has the cause, too.
+    let mut later = client.socket_with("?events=true&since=0").await;
+    loop {
+        if let Event::Ended(_, ended, cause) = later.next_event().await {
+            assert_eq!((ended, &*cause), (object, "expired"));
+            break;
+        }
+    }
+}
+
+/// Waits until an object that is set now has expired. Deadlines before that have passed, too.
+async fn a_second_passes(client: &Client) {
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket_with("?events=true").await;
+    client.set_with("?ttl=1s", &object).await;
+    while !matches!(&socket.next_event().await, Event::Ended(_, ended, _) if *ended == object) {}
+}
+
+#[tokio::test]
+async fn another_set_replaces_the_time_to_live() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let [cleared, extended, shortened] = [Object::fresh(), Object::fresh(), Object::fresh()];
+    for object in [&cleared, &extended] {
+        client.set_with("?ttl=1s", object).await;
+    }
+    client.set(&cleared).await;
+    client.set_with("?ttl=30d", &extended).await;
+    client.set_with("?ttl=1h", &shortened).await;
+    client.set_with("?ttl=1s", &shortened).await;
+    a_second_passes(&client).await;
+    assert_eq!(client.get(&cleared.key).await, cleared);
+    assert_eq!(client.get(&extended.key).await, extended);
+    client.post("/get", shortened.key.body()).await.refused(422, "object_not_found");
+}
+
+#[tokio::test]
+async fn a_rejected_set_keeps_the_time_to_live() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let [ending, staying] = [Object::fresh(), Object::fresh()];
+    client.set_with("?ttl=1s", &ending).await;
+    client.set(&staying).await;
+    for (path, object) in [("/set", &ending), ("/set?ttl=1s", &staying)] {
+        let request = client.request(Method::POST, path).header("if-none-match", "*");
+        request.body(object.body()).send().await.refused(412, "precondition_failed");
+    }
+    a_second_passes(&client).await;
+    client.post("/get", ending.key.body()).await.refused(422, "object_not_found");
+    assert_eq!(client.get(&staying.key).await, staying);
+}
+
+#[tokio::test]
+async fn a_deleted_object_does_not_expire_again() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket_with("?events=true").await;
+    client.set_with("?ttl=1s", &object).await;
+    client.delete(&object.key).await;
+    client.set(&object).await;
+    a_second_passes(&client).await;
+    for _ in 0..3 {
+        let event = socket.next_event().await;
+        assert!(matches!(event, Event::Set(..) | Event::Delete(..)), "{event:?}");
+    }
+    assert_eq!(client.get(&object.key).await, object);
+}
+
+#[tokio::test]
+async fn an_invalid_time_to_live_is_rejected() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    for ttl in ["", "1", "0s", "999ms", "-5s", "soon", "30d1ms", "31d", "9999999y", "1s&ttl=1s"] {
+        let answer = client.post(&format!("/set?ttl={ttl}"), object.body()).await;
+        answer.refused(400, "invalid_query");
+    }
+    client.post("/get", object.key.body()).await.refused(422, "object_not_found");
+}
+
+/// Objects whose type is their time to live in milliseconds, so that SQL can compare it with the
+/// times of the change log.
+struct Crowd {
+    namespace: String,
+}
+
+impl Crowd {
+    fn new() -> Self {
+        Self { namespace: unique("crowd") }
+    }
+
+    /// Sets `count` objects with random times to live, through all clients in turn. A set may fail:
+    /// then it is not repeated.
+    async fn set(&self, clients: &[Client], count: usize, millis: std::ops::Range<u32>) {
+        let numbers = stream::iter(0..count);
+        let set = async |number: usize| {
+            let ttl = rand::rng().random_range(millis.clone());
+            let key = Key::new(&ttl.to_string(), &self.namespace, &number.to_string());
+            let client = &clients[number % clients.len()];
+            let request = client.request(Method::POST, &format!("/set?ttl={ttl}ms"));
+            let _ = request.body(Object::new(&key, "{}").body()).attempt().await;
+        };
+        numbers.for_each_concurrent(WRITERS, set).await;
+    }
+
+    /// Waits until all objects are gone.
+    async fn ends(&self, place: &Stopped, within: Duration) {
+        let left = format!("SELECT count(*) FROM objects WHERE namespace = '{}'", self.namespace);
+        let gone = async {
+            while place.number(&left) > 0 {
+                sleep(Duration::from_millis(100)).await;
+            }
+        };
+        timeout(within, gone).await.unwrap();
+    }
+
+    fn count(&self, place: &Stopped, event: &str) -> i64 {
+        let namespace = &self.namespace;
+        let count = format!("SELECT count(*) FROM log WHERE {event} AND namespace = '{namespace}'");
+        place.number(&count)
+    }
+
+    /// The number of deletions that came more than `late` milliseconds after their time.
+    fn later_than(&self, place: &Stopped, late: i64) -> i64 {
+        place.number(&format!(
+            "SELECT count(*) FROM log AS ended JOIN log AS was USING (namespace, type, name)
+             WHERE namespace = '{}' AND was.event = 1 AND ended.cause = 1
+                 AND ended.at - was.at - CAST(type AS bigint) > {late}",
+            self.namespace
+        ))
+    }
+
+    /// Checks that every object was deleted once, and not before its time. Returns their number.
+    fn check(&self, place: &Stopped) -> i64 {
+        let set = self.count(place, "event = 1");
+        assert_eq!(self.count(place, "event = 2 AND cause = 1"), set);
+        assert_eq!(self.later_than(place, i64::MIN / 2), set, "an object was deleted twice");
+        assert_eq!(self.later_than(place, 0), set, "an object was deleted early");
+        set
+    }
+}
+
+/// The service, and on PostgreSQL a second replica whose clock is an hour ahead.
+async fn replicas(settings: &[(&str, &str)]) -> Vec<Service> {
+    let mut services = vec![Service::with(settings).await];
+    if let Some(database) = services[0].data().database() {
+        let ahead = Stopped::on(Some(database.clone()), settings);
+        let mut command = ahead.command();
+        shift_clock(&mut command, "+1h");
+        services.push(ahead.start_with(command).await);
+    }
+    services
+}
+
+/// The same client at each replica.
+async fn client_of(services: &[Service]) -> Vec<Client> {
+    let client = services[0].client().await;
+    services.iter().map(|service| client.at(service)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn objects_due_at_random_times_expire_on_time() {
+    let count = rounds(3_000, 100_000);
+    let longest = u32::try_from(rounds(6_000, 90_000)).unwrap();
+    let services = replicas(&[]).await;
+    let crowd = Crowd::new();
+    crowd.set(&client_of(&services).await, count, longest / 3..longest).await;
+    let place = services[0].data();
+    crowd.ends(place, Duration::from_millis(longest.into()) + DEADLINE).await;
+    let count = i64::try_from(count).unwrap();
+    assert_eq!(crowd.check(place), count);
+    // The short run shares the machine with other tests.
+    let late = crowd.later_than(place, i64::try_from(rounds(5_000, 1_000)).unwrap());
+    assert!(late <= count / 100, "{late} of {count} objects expired late");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kills_let_nothing_expire_early_or_twice() {
+    let mut services = replicas(&[]).await;
+    for _ in 0..rounds(3, 50) {
+        let crowd = Crowd::new();
+        let clients = client_of(&services).await;
+        let killed = async {
+            sleep(Duration::from_millis(rand::rng().random_range(300..2_500))).await;
+            services.remove(0).kill().await.start().await
+        };
+        let (_, restarted) = tokio::join!(crowd.set(&clients, 2_000, 1_000..3_000), killed);
+        services.push(restarted);
+        crowd.ends(services[0].data(), DEADLINE).await;
+        assert!(crowd.check(services[0].data()) > 0);
+    }
+}
+
+#[tokio::test]
+async fn overdue_objects_are_deleted_soon_after_a_start() {
+    let count = rounds(2_000, 100_000);
+    let service = Service::with(&[]).await;
+    let crowd = Crowd::new();
+    let client = service.client().await;
+    crowd.set(&[client], count, 30_000_000..30_000_001).await;
+    let place = service.stop().await;
+    assert_eq!(place.change("UPDATE objects SET expires = 1 WHERE expires IS NOT NULL"), count);
+    let service = place.start().await;
+    // The short run shares the machine with other tests.
+    crowd.ends(service.data(), Duration::from_secs(rounds(20, 5) as u64)).await;
+    assert_eq!(crowd.count(service.data(), "cause = 1"), i64::try_from(count).unwrap());
+}
+
+#[tokio::test]
+async fn large_objects_expire_in_several_batches() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    let kind = unique("large");
+    for number in 0..12 {
+        let value = format!(r#"{{"text":"{}"}}"#, "x".repeat(1_000_000));
+        let object = Object::new(&Key::new(&kind, "large", &number.to_string()), &value);
+        client.set_with("?ttl=1h", &object).await;
+    }
+    let place = service.stop().await;
+    place.change("UPDATE objects SET expires = 1");
+    let service = place.start().await;
+    let left = format!("SELECT count(*) FROM objects WHERE type = '{kind}'");
+    let begun = Instant::now();
+    while service.data().number(&left) > 0 {
+        assert!(begun.elapsed() < DEADLINE, "large objects stay");
+        sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(service.data().number("SELECT count(*) FROM log WHERE cause = 1"), 12);
+}
+
+#[tokio::test]
+async fn replicas_expire_what_another_has_set() {
+    let database = Cluster::shared().database();
+    let [one, other] = [Stopped::on(Some(database.clone()), &[]), Stopped::on(Some(database), &[])];
+    let (one, other) = (one.start().await, other.start().await);
+    let client = one.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    client.set_with("?ttl=1s", &object).await;
+    one.kill().await;
+    let mut socket = client.at(&other).socket_with("?events=true").await;
+    while !matches!(socket.next_event().await, Event::Ended(..)) {}
+}

@@ -1,0 +1,574 @@
+//! Live merchants that pay through Stripe.
+
+use std::time::Duration;
+
+use blackbox::{
+    payments::{
+        Card, Link, Merchant, Refusal as _, Service, Stripe, Transaction, live_merchant, next,
+        stripe_event,
+    },
+    process::DEADLINE,
+};
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use crate::rates::{now, published_of};
+
+/// A card that Stripe charges without a challenge.
+const GOOD: Card = Card("4242424242424242");
+
+/// A card that Stripe declines when it is charged.
+const DECLINED: Card = Card("4000000000000341");
+
+/// A card that demands 3-D Secure.
+const CHALLENGED: Card = Card("4000002500003155");
+
+/// With this setting, a request without an answer ends soon, and the job asks soon after it.
+const IMPATIENT: (&str, &str) = ("PAYMENTS_ACQUIRER_TIMEOUT", "2s");
+
+async fn shop() -> (Stripe, Service, Merchant) {
+    shop_with(&[]).await
+}
+
+async fn shop_with(settings: &[(&str, &str)]) -> (Stripe, Service, Merchant) {
+    let stripe = Stripe::start().await;
+    let service = stripe.service(settings).await;
+    let merchant = live_merchant(&service.app().await).await;
+    (stripe, service, merchant)
+}
+
+/// Waits until the condition returns something.
+async fn until<T>(found: impl AsyncFn() -> Option<T>) -> T {
+    let polled = async {
+        loop {
+            if let Some(found) = found().await {
+                return found;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, polled).await.unwrap()
+}
+
+/// Waits until Stripe has confirmed every capture, refund and void.
+async fn sent(service: &Service) {
+    let waiting = "SELECT count(*) FROM instructions";
+    until(async || (service.data().number(waiting) == 0).then_some(())).await;
+}
+
+async fn only_intent(stripe: &Stripe) -> Value {
+    let mut intents = stripe.payment_intents().await;
+    assert_eq!(intents.len(), 1, "{intents:?}");
+    intents.remove(0)
+}
+
+/// A member of the form of a request.
+fn member<'a>(request: &'a Value, name: &str) -> Option<&'a str> {
+    let form = request["form"].as_array().unwrap();
+    form.iter().find(|pair| pair[0] == name).and_then(|pair| pair[1].as_str())
+}
+
+/// Whether a request contains a card number.
+fn has_number(request: &Value) -> bool {
+    request.to_string().contains(GOOD.0)
+}
+
+async fn repeat_once(
+    merchant: &Merchant,
+    key: &str,
+    original: &Transaction,
+) -> blackbox::http::Answer {
+    let body = json!({ "transactionId": original.id, "currency": "EUR", "amount": 100 });
+    merchant.app.post_once(key, &merchant.path("/transactions"), &body).await
+}
+
+/// The only failed transaction of a merchant, once it is there.
+async fn failed(merchant: &Merchant) -> Value {
+    let path = "/transactions?limit=10&filter[successful]=no";
+    until(async || merchant.list(path).await.pop()).await
+}
+
+#[tokio::test]
+async fn a_payment_is_authorized_captured_and_refunded() {
+    let (stripe, service, merchant) = shop().await;
+    let paid = merchant.pay_with(GOOD, "EUR", 995).await;
+    let intent = only_intent(&stripe).await;
+    assert_eq!(
+        (
+            &intent["status"],
+            &intent["amount"],
+            &intent["currency"],
+            &intent["metadata"]["merchant"]
+        ),
+        (&json!("requires_capture"), &json!(995), &json!("eur"), &json!(merchant.id))
+    );
+    let fetched = paid.fetch().await;
+    assert_eq!((&fetched["tds"], &fetched["card"]["last4"]), (&json!("none"), &json!("4242")));
+
+    paid.capture(600).await;
+    paid.refund(150).await;
+    paid.refund(50).await;
+    sent(&service).await;
+    assert_eq!(only_intent(&stripe).await["status"], "succeeded");
+    let captures = stripe.requests("POST", "/capture").await;
+    assert_eq!(member(&captures[0], "amount_to_capture"), Some("600"));
+    let refunded: Vec<_> = stripe.requests("POST", "/v1/refunds").await;
+    let refunded: Vec<_> = refunded.iter().map(|request| member(request, "amount")).collect();
+    assert_eq!(refunded, [Some("150"), Some("50")]);
+}
+
+#[tokio::test]
+async fn requests_name_their_version_key_and_operation() {
+    let (stripe, _service, merchant) = shop().await;
+    merchant.pay_with(GOOD, "EUR", 995).await;
+    let requests = stripe.requests("POST", "/v1/").await;
+    let paths: Vec<_> = requests.iter().map(|request| request["path"].as_str().unwrap()).collect();
+    let [customers, intents, confirm] = paths[..] else { panic!("{paths:?}") };
+    assert_eq!((customers, intents), ("/v1/customers", "/v1/payment_intents"));
+    assert!(confirm.ends_with("/confirm"), "{confirm}");
+    for request in &requests {
+        assert_eq!(request["authorization"], "Bearer sk_test_service");
+        assert_eq!(request["version"], "2024-06-20");
+    }
+    let key = requests[1]["key"].as_str().unwrap();
+    assert_eq!(member(&requests[1], "metadata[operation]"), Some(key));
+    assert_eq!(requests[0]["key"], format!("{key}-customer"));
+    assert_eq!(member(&requests[1], "statement_descriptor_suffix"), Some("Corner sho"));
+    assert_eq!(requests.iter().map(has_number).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[tokio::test]
+async fn amounts_are_sent_in_the_units_of_stripe() {
+    let directory = tempfile::tempdir().unwrap();
+    let stripe = Stripe::start().await;
+    let now = now(&Service::with(&[]).await).await;
+    let rates = [("JPY", "182.1"), ("ISK", "147.2"), ("MGA", "5170.5")];
+    let file = published_of(&rates, &directory, 0, now);
+    let service = stripe.service(&[("PAYMENTS_RATES_FILE", &file)]).await;
+    let merchant = live_merchant(&service.app().await).await;
+    for (currency, amount, captured) in [("JPY", "1000", "900"), ("ISK", "100000", "90000")] {
+        let paid = merchant.pay_with(GOOD, currency, 1000).await;
+        paid.capture(900).await;
+        sent(&service).await;
+        let request = stripe.requests("POST", "/v1/payment_intents").await;
+        let created = request.iter().rev().find_map(|request| member(request, "amount"));
+        let request = stripe.requests("POST", "/capture").await.pop().unwrap();
+        let capture = member(&request, "amount_to_capture");
+        assert_eq!((created, capture), (Some(amount), Some(captured)), "{currency}");
+    }
+    // Stripe counts ariary whole.
+    merchant.charge(&merchant.payment(GOOD, "MGA", 1000)).await.declined(11);
+
+    let intent = stripe.payment_intents().await.pop().unwrap();
+    let disputed = dispute(&intent, json!({ "amount": 90_000, "currency": "isk" }));
+    let _ = stripe_event(&service, "evt_1", "charge.dispute.created", disputed).await.expect(204);
+    let path = format!("/disputes?limit=1&filter[merchantId]={}", merchant.id);
+    assert_eq!(merchant.app.list(&path).await[0]["amount"], 900);
+}
+
+#[tokio::test]
+async fn a_void_of_everything_cancels_the_payment() {
+    let (stripe, service, merchant) = shop().await;
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    paid.void(400).await;
+    sent(&service).await;
+    // Stripe cannot release a part.
+    assert_eq!(only_intent(&stripe).await["status"], "requires_capture");
+    paid.void(600).await;
+    sent(&service).await;
+    assert_eq!(only_intent(&stripe).await["status"], "canceled");
+}
+
+#[tokio::test]
+async fn the_rest_of_a_capture_is_released_with_it() {
+    let (stripe, service, merchant) = shop().await;
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    paid.void(400).await;
+    paid.capture(500).await;
+    paid.void(100).await;
+    sent(&service).await;
+    assert_eq!(only_intent(&stripe).await["status"], "succeeded");
+    assert!(stripe.requests("POST", "/cancel").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_second_capture_is_refused_and_reversed() {
+    let (stripe, service, merchant) = shop().await;
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    paid.capture(600).await;
+    sent(&service).await;
+    paid.capture(300).await;
+    let path = format!("/events?limit=1&filter[merchantId]={}", merchant.id);
+    let path = format!("{path}&filter[type]=acquirer.refused");
+    let refused = until(async || merchant.app.list(&path).await.pop()).await;
+    assert_eq!(refused["transactionId"], json!(paid.id));
+    sent(&service).await;
+    let shown = paid.fetch().await;
+    let amounts = ["capturedAmount", "voidedAmount", "pendingAmount"].map(|name| &shown[name]);
+    assert_eq!(amounts, [&json!(600), &json!(300), &json!(100)]);
+    let captures = stripe.requests("POST", "/capture").await;
+    let amounts: Vec<_> = captures.iter().map(|it| member(it, "amount_to_capture")).collect();
+    assert_eq!(amounts, [Some("600"), Some("300")]);
+}
+
+#[tokio::test]
+async fn declines_have_the_codes_of_the_table() {
+    let (stripe, _service, merchant) = shop().await;
+    let charge = async |card| merchant.charge(&merchant.payment(card, "EUR", 995)).await;
+    charge(DECLINED).await.declined(8);
+    let card_error = |code: &str, decline_code: &str| json!({ "type": "card_error", "code": code, "decline_code": decline_code, "message": "no" });
+    for (error, code) in [
+        (card_error("card_declined", "insufficient_funds"), 7),
+        (card_error("card_declined", "stolen_card"), 9),
+        (card_error("incorrect_cvc", ""), 4),
+        (card_error("authentication_required", "authentication_required"), 30),
+        (card_error("something_new", ""), 8),
+    ] {
+        stripe.refuse("/confirm", 402, error).await;
+        charge(GOOD).await.declined(code);
+    }
+    let too_small = json!({
+        "type": "invalid_request_error", "code": "amount_too_small", "message": "at least 0.50",
+    });
+    stripe.refuse("/v1/payment_intents", 400, too_small).await;
+    charge(GOOD).await.declined(11);
+    let statuses = stripe.payment_intents().await;
+    assert!(statuses.iter().all(|intent| intent["status"] != "requires_capture"), "{statuses:?}");
+}
+
+#[tokio::test]
+async fn a_stored_card_pays_without_its_customer() {
+    let (stripe, _service, merchant) = shop().await;
+    let original = merchant.pay_with(GOOD, "EUR", 995).await;
+    let repeated = merchant.repeat(&original, 100).await;
+    assert_eq!(repeated.fetch().await["recurring"], true);
+    let intents = stripe.payment_intents().await;
+    assert_eq!(intents.len(), 2);
+    assert_eq!(
+        (&intents[0]["customer"], &intents[0]["payment_method"]),
+        (&intents[1]["customer"], &intents[1]["payment_method"])
+    );
+    let confirmed = stripe.requests("POST", "/confirm").await;
+    let off_session = confirmed.iter().map(|request| member(request, "off_session"));
+    assert_eq!(off_session.collect::<Vec<_>>(), [None, Some("true")]);
+    assert_eq!(stripe.requests("POST", "/v1/customers").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_saved_card_was_checked_and_can_pay() {
+    let (stripe, service, merchant) = shop().await;
+    let save = async |card: Card| {
+        service.pay("/cards", &json!({ "key": merchant.key, "card": card.details() })).await
+    };
+    let saved = save(GOOD).await.expect(201).json()["card"]["id"].clone();
+    let body = json!({ "cardId": saved, "currency": "EUR", "amount": 100 });
+    let _ = merchant.post("/transactions", &body).await.expect(201);
+    let checked = stripe.list("setup_intents").await.remove(0);
+    let paid = only_intent(&stripe).await;
+    assert_eq!(
+        (&checked["customer"], &checked["payment_method"]),
+        (&paid["customer"], &paid["payment_method"])
+    );
+    // A card that is declined, and one whose customer would have to answer.
+    for refused in [Card("4000000000000002"), CHALLENGED] {
+        assert_eq!(save(refused).await.expect(400).json()["code"], 8);
+    }
+}
+
+/// Pays on the page with a card that demands 3-D Secure. Returns the path of the form, and the page
+/// of the bank.
+async fn challenged(service: &Service, merchant: &Merchant) -> (String, String) {
+    let link = Link::to(merchant).without("test");
+    let (form, page) = service.pay_at(&link, CHALLENGED).await;
+    let page = page.expect(200);
+    let url = page.text().split("content=\"0;url=").nth(1).unwrap().split('"').next().unwrap();
+    (form, url.to_owned())
+}
+
+/// Comes back from the bank at this URL.
+async fn come_back(service: &Service, url: &str) -> String {
+    let url: Url = url.parse().unwrap();
+    next(&service.show(&format!("{}?{}", url.path(), url.query().unwrap())).await)
+}
+
+#[tokio::test]
+async fn the_customer_answers_3_d_secure_at_the_bank() {
+    let (stripe, service, merchant) = shop().await;
+    for (success, tds, error) in [(true, "full", Value::Null), (false, "none", json!(31))] {
+        let merchant = live_merchant(&merchant.app).await;
+        let (form, bank) = challenged(&service, &merchant).await;
+        // Coming back without an answer changes nothing.
+        let early = form.replace("/?", "/returned?");
+        assert_eq!(next(&service.show(&early).await), form);
+        assert!(service.show(&form).await.expect(200).text().contains(&bank));
+        let back = stripe.authenticate(&bank, success).await;
+        assert_eq!(come_back(&service, &back).await, form);
+        let made = merchant.list("/transactions?limit=10").await;
+        assert_eq!(made.len(), 1, "{made:?}");
+        assert_eq!((&made[0]["tds"], &made[0]["error"]["code"]), (&json!(tds), &error));
+        assert_eq!(made[0]["card"]["last4"], CHALLENGED.last4());
+    }
+}
+
+#[tokio::test]
+async fn a_card_that_needs_3_d_secure_cannot_pay_without_the_page() {
+    let (stripe, _service, merchant) = shop().await;
+    merchant.charge(&merchant.payment(CHALLENGED, "EUR", 995)).await.declined(30);
+    assert_eq!(only_intent(&stripe).await["status"], "canceled");
+}
+
+#[tokio::test]
+async fn an_approval_that_nobody_has_received_is_canceled() {
+    let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
+    stripe.fail("POST", "/confirm", "drop", 1).await;
+    let answer = merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await;
+    answer.refused(503, "outcome_unknown");
+    assert_eq!(failed(&merchant).await["error"]["code"], 12);
+    sent(&service).await;
+    assert_eq!(only_intent(&stripe).await["status"], "canceled");
+}
+
+#[tokio::test]
+async fn an_approval_that_a_repeat_receives_counts() {
+    let (stripe, _service, merchant) = shop_with(&[IMPATIENT]).await;
+    let original = merchant.pay_with(GOOD, "EUR", 995).await;
+    stripe.fail("POST", "/confirm", "drop", 1).await;
+    repeat_once(&merchant, "key", &original).await.refused(503, "outcome_unknown");
+    let repeated = until(async || {
+        let answer = repeat_once(&merchant, "key", &original).await;
+        (answer.status == 201).then_some(answer)
+    })
+    .await;
+    assert_eq!(merchant.transaction(&repeated).fetch().await["successful"], true);
+    let intents = stripe.payment_intents().await;
+    assert!(intents.iter().all(|intent| intent["status"] == "requires_capture"), "{intents:?}");
+}
+
+#[tokio::test]
+async fn a_payment_that_stripe_never_saw_has_failed() {
+    let (stripe, _service, merchant) = shop_with(&[IMPATIENT]).await;
+    for (path, status) in [("/v1/payment_intents", None), ("/confirm", Some("canceled"))] {
+        let merchant = live_merchant(&merchant.app).await;
+        stripe.fail("POST", path, "hang", 1).await;
+        let answer = merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await;
+        answer.refused(503, "outcome_unknown");
+        assert_eq!(failed(&merchant).await["error"]["code"], 12, "{path}");
+        let intents = stripe.payment_intents().await;
+        assert_eq!(
+            intents.first().map(|intent| &intent["status"]),
+            status.map(|it| json!(it)).as_ref()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_payment_that_stripe_processes_is_asked_for_again() {
+    let (stripe, _service, merchant) = shop_with(&[IMPATIENT]).await;
+    stripe.fail("POST", "/confirm", "drop", 1).await;
+    let unavailable = json!({ "error": { "type": "api_error", "message": "try again" } });
+    stripe.answer("GET", "/v1/payment_intents", 500, unavailable, 2).await;
+    let answer = merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await;
+    answer.refused(503, "outcome_unknown");
+    assert_eq!(failed(&merchant).await["error"]["code"], 12);
+    assert!(stripe.requests("GET", "/v1/payment_intents").await.len() > 2);
+}
+
+#[tokio::test]
+async fn a_challenge_that_nobody_has_received_is_canceled() {
+    let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
+    stripe.fail("POST", "/confirm", "drop", 1).await;
+    let answer = merchant.charge(&merchant.payment(CHALLENGED, "EUR", 995)).await;
+    answer.refused(503, "outcome_unknown");
+    assert_eq!(failed(&merchant).await["error"]["code"], 31);
+    sent(&service).await;
+    assert_eq!(only_intent(&stripe).await["status"], "canceled");
+}
+
+#[tokio::test]
+async fn no_card_number_and_no_key_is_logged() {
+    let (stripe, service, merchant) = shop_with(&[("RUST_LOG", "trace"), IMPATIENT]).await;
+    merchant.pay_with(GOOD, "EUR", 995).await;
+    merchant.charge(&merchant.payment(DECLINED, "EUR", 995)).await.declined(8);
+    stripe.fail("POST", "/confirm", "drop", 1).await;
+    let answer = merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await;
+    answer.refused(503, "outcome_unknown");
+    until(async || (merchant.list("/transactions?limit=10").await.len() == 3).then_some(())).await;
+    let (last, id) = (service.request(Method::GET, "/health"), "the-last-request");
+    let _ = last.header("x-request-id", id).send().await.expect(200);
+    service.process().logged(|line| line.contains(id)).await;
+    let log = service.process().log();
+    for secret in [GOOD.0, DECLINED.0, "=739", "sk_test_service"] {
+        let line = log.iter().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret} is logged");
+    }
+}
+
+#[tokio::test]
+async fn lost_answers_move_no_money_twice() {
+    let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
+    for path in ["/capture", "/v1/refunds", "/cancel"] {
+        stripe.fail("POST", path, "drop", 1).await;
+    }
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    paid.capture(1000).await;
+    paid.refund(300).await;
+    let voided = merchant.pay_with(GOOD, "EUR", 1000).await;
+    voided.void(1000).await;
+    sent(&service).await;
+    for path in ["/capture", "/cancel"] {
+        assert_eq!(stripe.requests("POST", path).await.len(), 2, "{path}");
+    }
+    // The repeat finds the refund and sends no second one.
+    assert_eq!(stripe.requests("POST", "/v1/refunds").await.len(), 1);
+    assert_eq!(stripe.requests("GET", "/v1/refunds").await.len(), 2);
+    let intents = stripe.payment_intents().await;
+    let statuses: Vec<_> = intents.iter().map(|intent| intent["status"].clone()).collect();
+    assert_eq!(statuses, ["succeeded", "canceled"]);
+    let refunds = stripe.list("refunds").await;
+    assert_eq!(refunds.iter().map(|it| it["amount"].clone()).collect::<Vec<_>>(), [300]);
+}
+
+#[tokio::test]
+async fn a_repeat_after_the_database_forgot_pays_once() {
+    let (stripe, service, merchant) = shop().await;
+    let original = merchant.pay_with(GOOD, "EUR", 995).await;
+    let first = repeat_once(&merchant, "key", &original).await.expect(201);
+    // A failover to a standby that lags behind does this.
+    service.data().change("DELETE FROM idempotency WHERE key = 'key'");
+    let second = repeat_once(&merchant, "key", &original).await.expect(201);
+    assert_ne!(first.text(), second.text());
+    assert_eq!(stripe.payment_intents().await.len(), 2, "the original and one repeat");
+    assert_eq!(stripe.requests("GET", "/v1/payment_intents").await.len(), 1);
+}
+
+/// A dispute of Stripe about a payment.
+fn dispute(intent: &Value, members: Value) -> Value {
+    let mut dispute = json!({
+        "id": "du_1",
+        "object": "dispute",
+        "payment_intent": intent["id"],
+        "amount": 400,
+        "currency": "eur",
+        "reason": "product_not_received",
+        "status": "needs_response",
+        "evidence_details": { "due_by": 1_764_892_800, "has_evidence": false },
+        "payment_method_details": { "type": "card", "card": { "network_reason_code": "13.1" } },
+    });
+    dispute.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    dispute
+}
+
+async fn captured(service: &Service, merchant: &Merchant) -> Transaction {
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    paid.capture(1000).await;
+    sent(service).await;
+    paid
+}
+
+#[tokio::test]
+async fn disputes_are_opened_and_closed() {
+    let (stripe, service, merchant) = shop().await;
+    for (end, how) in [("won", "won"), ("lost", "lost"), ("warning_closed", "won")] {
+        let paid = captured(&service, &merchant).await;
+        let intent = stripe.payment_intents().await.pop().unwrap();
+        let id = json!({ "id": format!("du_{end}") });
+        let opened = dispute(&intent, id.clone());
+        for _ in 0..2 {
+            let id = format!("evt_opened_{end}");
+            let _ = stripe_event(&service, &id, "charge.dispute.created", opened.clone())
+                .await
+                .expect(204);
+        }
+        assert_eq!(paid.fetch().await["disputedAmount"], 400);
+        let path = format!("/disputes?limit=1&filter[merchantId]={}", merchant.id);
+        let shown = merchant.app.list(&path).await.remove(0);
+        assert_eq!(
+            (&shown["amount"], &shown["reason"], &shown["due"]),
+            (
+                &json!(400),
+                &json!({ "code": 1310, "title": "product not received" }),
+                &json!("2025-12-05T00:00:00.000Z")
+            )
+        );
+        let mut closed = dispute(&intent, id);
+        closed["status"] = json!(end);
+        let id = format!("evt_closed_{end}");
+        let _ = stripe_event(&service, &id, "charge.dispute.closed", closed).await.expect(204);
+        let left = if how == "won" { 0 } else { 400 };
+        assert_eq!(paid.fetch().await["disputedAmount"], left);
+    }
+}
+
+#[tokio::test]
+async fn early_fraud_warnings_are_fraud_alerts() {
+    let (stripe, service, merchant) = shop().await;
+    let paid = captured(&service, &merchant).await;
+    let intent = only_intent(&stripe).await;
+    for (at, (kind, reason)) in
+        [("made_with_stolen_card", json!(6)), ("a_new_kind", Value::Null)].into_iter().enumerate()
+    {
+        let warning = json!({
+            "object": "radar.early_fraud_warning",
+            "payment_intent": intent["id"],
+            "created": 1_763_699_999,
+            "fraud_type": kind,
+        });
+        let (id, kind) = (format!("evt_{at}"), "radar.early_fraud_warning.created");
+        let _ = stripe_event(&service, &id, kind, warning).await.expect(204);
+        let path = format!("/frauds?limit=1&filter[merchantId]={}", merchant.id);
+        let shown = merchant.app.list(&path).await.remove(0);
+        assert_eq!(
+            (&shown["transactionId"], &shown["reported"], &shown["reason"]),
+            (&json!(paid.id), &json!("2025-11-21T04:39:59.000Z"), &reason)
+        );
+    }
+}
+
+#[tokio::test]
+async fn wrong_events_are_refused_and_change_nothing() {
+    let (stripe, service, merchant) = shop().await;
+    let paid = captured(&service, &merchant).await;
+    let intent = only_intent(&stripe).await;
+    let before = paid.fetch().await;
+    let object = |name| format!("data.object.{name}");
+    for (members, field) in [
+        (json!({ "payment_intent": "pi_of_somebody" }), "payment_intent"),
+        (json!({ "payment_intent": null }), "payment_intent"),
+        (json!({ "currency": "usd" }), "currency"),
+        (json!({ "amount": 0 }), "amount"),
+        (json!({ "id": null }), "id"),
+    ] {
+        let wrong = dispute(&intent, members);
+        let answer = stripe_event(&service, "evt_1", "charge.dispute.created", wrong).await;
+        answer.names(&[&object(field)]);
+    }
+    let reopened = dispute(&intent, json!({ "status": "reopened" }));
+    let answer = stripe_event(&service, "evt_1", "charge.dispute.closed", reopened).await;
+    answer.names(&[&object("status")]);
+    let unsigned = service.request(Method::POST, "/stripe/events").json(&json!({})).send().await;
+    unsigned.refused(401, "unauthenticated");
+    assert_eq!(unsigned.header("www-authenticate"), Some("Stripe-Signature"));
+    let forged = service.request(Method::POST, "/stripe/events");
+    let forged = forged.header("stripe-signature", "t=1,v1=00").json(&json!({})).send().await;
+    forged.refused(401, "unauthenticated");
+    assert_eq!(paid.fetch().await, before);
+}
+
+#[tokio::test]
+async fn events_that_localstripe_signs_are_accepted() {
+    let (stripe, service, merchant) = shop().await;
+    stripe.send_events_to(&service).await;
+    let counted = "payments_unknown_notifications_total";
+    assert_eq!(service.metric(counted).await, 0);
+    captured(&service, &merchant).await;
+    // localstripe sends payment_intent.succeeded.
+    until(async || (service.metric(counted).await == 1).then_some(())).await;
+}
+
+#[tokio::test]
+async fn without_a_secret_there_is_no_endpoint_for_events() {
+    let service = Service::with(&[]).await;
+    let answer = service.request(Method::POST, "/stripe/events").json(&json!({})).send().await;
+    answer.refused(404, "not_found");
+}
