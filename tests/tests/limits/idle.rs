@@ -1,4 +1,5 @@
-//! A service whose open files are used up closes idle connections for new ones.
+//! A service closes connections that are idle for a minute, and idle ones for new ones if its open
+//! files are used up.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use blackbox::{
     cgroup::granted,
     raw::{Connection, get, local},
 };
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     sockets::upgrade,
@@ -24,6 +25,9 @@ const CLOSED: usize = 20;
 
 /// More than a millisecond, the resolution of the service's idle times.
 const APART: Duration = Duration::from_millis(3);
+
+/// A little less than the time that a client has for the head of a request.
+const ALMOST_A_MINUTE: Duration = Duration::from_secs(57);
 
 /// Uses a connection for the duration [`APART`].
 async fn use_briefly(connection: &mut Connection) {
@@ -86,6 +90,29 @@ async fn objstore_closes_the_connection_idle_longest() {
 #[tokio::test]
 async fn payments_closes_the_connection_idle_longest() {
     closes_idle_connections(Kind::Payments).await;
+}
+
+#[tokio::test]
+async fn a_connection_without_a_complete_head_is_closed_after_a_minute() {
+    let subject = Subject::with(Kind::Authsvc, &[]).await;
+    let open = || Connection::open(subject.address());
+    let (mut used, mut slow, mut silent, mut answered) =
+        (open().await, open().await, open().await, open().await);
+    slow.send("GET /health HTTP/1.1\r\nX-Slow: ").await;
+    assert_eq!(answered.ask(get("/health")).await.status, 200);
+    let begun = Instant::now();
+    while begun.elapsed() < ALMOST_A_MINUTE {
+        sleep(SOON).await;
+        slow.send("x").await;
+        assert_eq!(used.ask(get("/health")).await.status, 200);
+        let waiting = [&slow, &silent, &answered];
+        assert_eq!(waiting.map(Connection::is_closed), [false; 3], "after {:?}", begun.elapsed());
+    }
+    for waiting in [&mut slow, &mut silent, &mut answered] {
+        waiting.ended().await;
+    }
+    assert!(begun.elapsed() >= ALMOST_A_MINUTE + SOON, "closed after {:?}", begun.elapsed());
+    assert_eq!(used.ask(get("/health")).await.status, 200);
 }
 
 #[tokio::test]

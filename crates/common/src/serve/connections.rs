@@ -22,6 +22,7 @@ use tokio::{
 };
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::HEAD_TIMEOUT;
 use crate::{
     config::ClientsConfig,
     limits::{
@@ -46,8 +47,8 @@ const HEADS_SHARE: u64 = 16;
 /// Responses that are not yet written may use the available memory divided by this number.
 const RESPONSES_SHARE: u64 = 8;
 
-/// Interval at which connections with a running handler are checked for a disconnected client.
-const DISCONNECT_POLL: Duration = Duration::from_millis(250);
+/// Interval at which all connections are checked for a disconnected client, and for idle time.
+const SCAN_EVERY: Duration = Duration::from_millis(250);
 
 /// If closing an idle connection frees no permit within this time, another one is closed.
 const EVICTION_RETRY: Duration = Duration::from_millis(20);
@@ -80,8 +81,10 @@ struct Activity {
     /// Bytes read of an incomplete head, or [`NO_HEAD`].
     head: AtomicUsize,
     stream: Arc<OwnedWriteHalf>,
-    /// Wakes the task of a connection that must end.
-    end: Notify,
+    /// The connection must close if it is idle since this time.
+    unwanted: AtomicU64,
+    /// Wakes the task of the connection.
+    wake: Notify,
 }
 
 const NO_HEAD: usize = usize::MAX;
@@ -92,6 +95,12 @@ impl Activity {
     /// The start of the idle time, or `None` if the connection is not idle.
     fn idle_since(&self) -> Option<u64> {
         Some(self.state.load(Ordering::Relaxed)).filter(|&state| state < LONG_LIVED)
+    }
+
+    /// Requests that the connection closes, unless it is active before its task notices.
+    fn close_if_idle_since(&self, since: u64) {
+        self.unwanted.store(since, Ordering::Relaxed);
+        self.wake.notify_one();
     }
 
     /// Whether a handler runs for a client that has closed its side of the connection. The kernel
@@ -181,17 +190,17 @@ impl Connection {
         self.0.activity.state.store(LONG_LIVED, Ordering::Relaxed);
     }
 
-    /// Resolves when the connection must be closed for a new one, or when its client has
-    /// disconnected.
-    pub(super) async fn close_requested(&self) {
+    /// Resolves when the connection may have to close, or when the service stops.
+    pub(super) async fn woken(&self) {
+        self.0.activity.wake.notified().await;
+    }
+
+    /// Whether the connection has been idle for too long, must be closed for a new one, or belongs
+    /// to a client that has disconnected.
+    pub(super) fn must_close(&self) -> bool {
         let activity = &self.0.activity;
-        loop {
-            activity.end.notified().await;
-            // It may have become active since it was selected.
-            if activity.idle_since().is_some() || activity.client_has_disconnected() {
-                return;
-            }
-        }
+        let is_unwanted = |since| since == activity.unwanted.load(Ordering::Relaxed);
+        activity.idle_since().is_some_and(is_unwanted) || activity.client_has_disconnected()
     }
 }
 
@@ -258,7 +267,7 @@ impl Open {
         while let Some((since, activity)) = self.candidates.pop() {
             let idle = activity.upgrade().filter(|activity| activity.idle_since() == Some(since));
             if let Some(activity) = idle {
-                activity.end.notify_one();
+                activity.close_if_idle_since(since);
                 return true;
             }
         }
@@ -303,7 +312,7 @@ impl Connections {
             closed: Rejections::new(),
             rejected: Rejections::new(),
         });
-        tokio::spawn(look_for_disconnected_clients(Arc::downgrade(&connections)));
+        tokio::spawn(scan(Arc::downgrade(&connections)));
         connections
     }
 
@@ -353,13 +362,19 @@ impl Connections {
             state: AtomicU64::new(self.now()),
             head: AtomicUsize::new(0),
             stream: Arc::clone(stream),
-            end: Notify::new(),
+            unwanted: AtomicU64::new(BUSY),
+            wake: Notify::new(),
         });
         let slot = self.open().activities.insert(Arc::clone(&activity));
         let connections = Arc::clone(self);
         let counted =
             Counted { connections, slot, peer, activity, counted, _permit: permit, _token: token };
         Some(Connection(Arc::new(counted)))
+    }
+
+    /// Wakes the tasks of all connections.
+    pub(super) fn wake_all(&self) {
+        self.open().activities.iter().for_each(|(_, activity)| activity.wake.notify_one());
     }
 
     fn count(&self, client: ClientAddress) -> bool {
@@ -391,6 +406,11 @@ impl Connections {
         }
     }
 
+    /// Time since `since`, which [`Self::now`] has returned.
+    fn age(&self, since: u64) -> Duration {
+        Duration::from_millis(self.now().saturating_sub(since))
+    }
+
     /// Milliseconds since `started`.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(0)
@@ -418,17 +438,22 @@ fn max_connections(files_each: u64, memory: u64, body_memory: u64) -> usize {
     usize::try_from(connections).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
 }
 
-/// Wakes connections whose client has disconnected. Ends when the connections are dropped.
-async fn look_for_disconnected_clients(connections: Weak<Connections>) {
-    let mut ticks = interval(DISCONNECT_POLL);
+/// Wakes connections whose client has disconnected, and closes connections that have been idle for
+/// [`HEAD_TIMEOUT`]. Ends when the connections are dropped.
+async fn scan(connections: Weak<Connections>) {
+    let mut ticks = interval(SCAN_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         let Some(connections) = connections.upgrade() else { return };
-        let open = connections.open();
-        let disconnected =
-            open.activities.iter().filter(|(_, activity)| activity.client_has_disconnected());
-        disconnected.for_each(|(_, activity)| activity.end.notify_one());
+        let is_old = |since: &u64| connections.age(*since) >= HEAD_TIMEOUT;
+        for (_, activity) in &connections.open().activities {
+            if let Some(since) = activity.idle_since().filter(is_old) {
+                activity.close_if_idle_since(since);
+            } else if activity.client_has_disconnected() {
+                activity.wake.notify_one();
+            }
+        }
     }
 }
 
