@@ -15,7 +15,7 @@ use tower::util::MapFutureLayer;
 
 use crate::{
     limits::SignInLimits,
-    metrics::{Metering, Metrics},
+    metrics::{Metering, Metrics, SIGN_IN},
     portal::Portal,
 };
 
@@ -42,7 +42,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let observe = observe(&app.metrics);
     Router::new()
         .merge(pages::routes())
-        .route("/authenticate", post(authenticate::authenticate))
+        .route(SIGN_IN, post(authenticate::authenticate))
         .route("/health", api(get(operations::health)))
         .route("/metrics", api(get(operations::metrics)))
         .route("/readme", api(get(operations::readme)))
@@ -70,7 +70,7 @@ async fn not_found() -> Response {
 
 async fn method_not_allowed(path: MatchedPath) -> Response {
     let allowed = match path.as_str() {
-        "/authenticate" => "POST",
+        SIGN_IN => "POST",
         "/health" | "/metrics" | "/readme" => "GET",
         _ => "GET, HEAD",
     };
@@ -100,8 +100,8 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_answered_and_counted_as_500() {
         let metrics = Arc::new(Metrics::start());
-        let router = Router::new().route("/broken", get(panics)).layer(observe(&metrics));
-        let request = Request::get("/broken").body(Body::empty()).unwrap();
+        let router = Router::new().route(SIGN_IN, get(panics)).layer(observe(&metrics));
+        let request = Request::get(SIGN_IN).body(Body::empty()).unwrap();
         let response = router.oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
         let body = to_bytes(response.into_body(), 1024).await.unwrap();

@@ -195,10 +195,14 @@ impl Metrics {
     }
 }
 
+/// The route of sign-ins. Only its requests have [`Samples`].
+pub(crate) const SIGN_IN: &str = "/authenticate";
+
 /// A request in flight. If it is dropped without an answer, its samples are added without an
 /// outcome.
 pub(crate) struct Exchange {
-    samples: Samples,
+    metrics: Arc<Metrics>,
+    samples: Option<Samples>,
     ended: bool,
 }
 
@@ -206,9 +210,11 @@ impl Exchange {
     fn end(&mut self, outcome: impl FnOnce(&mut Counters)) {
         if !self.ended {
             self.ended = true;
-            let mut counters = self.samples.metrics().counters();
+            let mut counters = self.metrics.counters();
             counters.in_flight -= 1;
-            self.samples.add_to(&mut counters);
+            if let Some(samples) = &self.samples {
+                samples.add_to(&mut counters);
+            }
             outcome(&mut counters);
         }
     }
@@ -227,14 +233,16 @@ impl Meter for Metering {
     type Exchange = Exchange;
 
     fn arrived(&self, line: RequestLine<'_>, request: &mut Request) -> Exchange {
-        let samples = Samples::new(&self.0);
-        request.extensions_mut().insert(samples.clone());
+        let samples = (line.route == SIGN_IN).then(|| Samples::new(&self.0));
+        if let Some(samples) = &samples {
+            request.extensions_mut().insert(samples.clone());
+        }
         let mut counters = self.0.counters();
         counters.requests += 1;
         counters.in_flight += 1;
         counters.route(line).requests += 1;
         drop(counters);
-        Exchange { samples, ended: false }
+        Exchange { metrics: Arc::clone(&self.0), samples, ended: false }
     }
 
     fn answered(

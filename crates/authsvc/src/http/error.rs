@@ -1,6 +1,8 @@
 //! Errors of handlers, and their responses: status, message and headers. The rule texts of 400 come
 //! with [`Invalid`]. `http.rs` has the responses 404 and 405.
 
+use std::borrow::Cow;
+
 use axum::{
     Extension,
     http::{HeaderValue, StatusCode, header},
@@ -121,7 +123,7 @@ impl IntoResponse for Error {
             Self::Metrics(error) => (Vec::new(), Some(Cause::new(error))),
             _ => (Vec::new(), None),
         };
-        let message = if invalid.is_empty() { message.to_owned() } else { rules(&invalid) };
+        let message = if invalid.is_empty() { message.into() } else { Cow::Owned(rules(&invalid)) };
         let response = (status, StatusOutput::new(false, message).json()).into_response();
         let mut response = with_code(response, code(error));
         if error == Type::MetricsAuthorization {

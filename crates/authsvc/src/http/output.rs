@@ -1,5 +1,7 @@
 //! The JSON body of most responses.
 
+use std::borrow::Cow;
+
 use axum::{
     Json,
     http::{HeaderName, HeaderValue},
@@ -25,12 +27,12 @@ pub(super) fn note_arrival<F: Future>(answering: F) -> TaskLocalFuture<Timestamp
 #[derive(Serialize)]
 pub(super) struct StatusOutput {
     status: bool,
-    message: String,
+    message: Cow<'static, str>,
     timestamp: String,
 }
 
 impl StatusOutput {
-    pub(super) fn new(status: bool, message: impl Into<String>) -> Self {
+    pub(super) fn new(status: bool, message: impl Into<Cow<'static, str>>) -> Self {
         let arrived = ARRIVED.try_with(|&arrived| arrived);
         let arrived = arrived.unwrap_or_else(|_| Timestamp::now());
         Self { status, message: message.into(), timestamp: format_time(arrived) }
@@ -41,10 +43,11 @@ impl StatusOutput {
     }
 }
 
-/// Adds `X-Error-Code`, a stable name of the error for programs.
+/// A stable name of the error, for programs.
+const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code");
+
 pub(super) fn with_code(mut response: Response, code: &'static str) -> Response {
-    let name = HeaderName::from_static("x-error-code");
-    response.headers_mut().insert(name, HeaderValue::from_static(code));
+    response.headers_mut().insert(ERROR_CODE, HeaderValue::from_static(code));
     response
 }
 

@@ -59,10 +59,6 @@ impl Samples {
         Self { metrics: Arc::clone(metrics), gathered: Arc::default() }
     }
 
-    pub(super) fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
     /// Counts a sign-in that passed validation. It counts as failed unless [`Self::succeeded`]
     /// follows.
     pub(crate) fn attempted(&self, with_profile: bool) {

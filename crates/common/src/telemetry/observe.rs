@@ -23,6 +23,17 @@ use crate::error::Cause;
 /// Header with the ID of a request, in requests and in responses.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Headers that stop browsers from sniffing, framing, running or caching a response.
+const SECURITY: [(HeaderName, HeaderValue); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
+    ),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+];
+
 /// Maximum length of a request ID from a caller, in characters.
 const MAX_REQUEST_ID: usize = 128;
 
@@ -83,21 +94,15 @@ impl<M: Meter> Observe<M> {
         Self { meter: meter.into(), panicked }
     }
 
-    fn finish(
-        &self,
-        request: &Observed,
-        exchange: M::Exchange,
-        mut response: Response,
-    ) -> Response {
+    fn finish(&self, request: Observed, exchange: M::Exchange, mut response: Response) -> Response {
         let latency = request.started.elapsed();
         self.meter.answered(exchange, request.line(), &response, latency);
         let cause = response.extensions_mut().remove::<Cause>();
         if cause.is_some() || tracing::enabled!(tracing::Level::DEBUG) {
-            log(request, response.status(), latency, cause);
+            log(&request, response.status(), latency, cause);
         }
         let headers = response.headers_mut();
-        headers.reserve(8);
-        headers.insert(REQUEST_ID, request.request_id.clone());
+        headers.insert(REQUEST_ID, request.request_id);
         secure(headers);
         response
     }
@@ -170,7 +175,7 @@ where
                 Ok(Ok(response)) => response,
                 Err(_) => (observe.panicked)(),
             };
-            Ok(observe.finish(&observed, exchange, response))
+            Ok(observe.finish(observed, exchange, response))
         })
     }
 }
@@ -236,16 +241,10 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     }
 }
 
-/// Adds headers that stop browsers from sniffing, framing, running or caching a response. Headers
-/// that the handler has set are kept.
+/// Adds [`SECURITY`]. Headers that the handler has set are kept.
 fn secure(headers: &mut HeaderMap) {
-    for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-store"),
-    ] {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    for (name, value) in SECURITY {
+        headers.entry(name).or_insert(value);
     }
 }
 
