@@ -1,11 +1,11 @@
 //! The body of a sign-in, and all the rules that it breaks.
 
-use std::{borrow::Borrow, collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeSet, fmt};
 
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, Visitor},
+    de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::{error::Category, value::RawValue};
 
@@ -74,13 +74,50 @@ impl Invalid {
 }
 
 /// The members of a body with their values as sent. Of a repeated key, the last one counts.
-type Members<'a> = BTreeMap<Key, &'a RawValue>;
+#[derive(Default)]
+struct Members<'a> {
+    username: Option<&'a RawValue>,
+    password: Option<&'a RawValue>,
+    profile: Option<&'a RawValue>,
+    fields: Option<&'a RawValue>,
+    unknown: BTreeSet<Cow<'a, [u8]>>,
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+        let mut members = Members::default();
+        while let Some(Key(key)) = map.next_key()? {
+            let value = Some(map.next_value()?);
+            match &*key {
+                b"username" => members.username = value,
+                b"password" => members.password = value,
+                b"profile" => members.profile = value,
+                b"fields" => members.fields = value,
+                _ => _ = members.unknown.insert(key),
+            }
+        }
+        Ok(members)
+    }
+}
 
 /// The bytes of a key, also of one that is not valid text: it has half of a surrogate pair.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(Vec<u8>);
+struct Key<'a>(Cow<'a, [u8]>);
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_bytes(KeyVisitor)
     }
@@ -88,21 +125,19 @@ impl<'de> Deserialize<'de> for Key {
 
 struct KeyVisitor;
 
-impl Visitor<'_> for KeyVisitor {
-    type Value = Key;
+impl<'de> Visitor<'de> for KeyVisitor {
+    type Value = Key<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a key")
     }
 
-    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Key, E> {
-        Ok(Key(bytes.to_owned()))
+    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Key<'de>, E> {
+        Ok(Key(bytes.into()))
     }
-}
 
-impl Borrow<[u8]> for Key {
-    fn borrow(&self) -> &[u8] {
-        &self.0
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Key<'de>, E> {
+        Ok(Key(bytes.to_owned().into()))
     }
 }
 
@@ -148,7 +183,7 @@ fn members(body: &[u8]) -> Result<Members<'_>, Invalid> {
 
 fn username(members: &Members<'_>) -> Result<SecretString, Invalid> {
     let reject = |rule| Err(Invalid::once(Input::Username, rule));
-    let typed = match members.get(&b"username"[..]).map(|value| text(value)) {
+    let typed = match members.username.map(text) {
         None => return reject("username is required"),
         Some(Err(NotText::OtherType)) => return reject("username must be a string"),
         Some(Err(NotText::Unpaired)) => return reject("username must be valid text"),
@@ -165,7 +200,7 @@ fn username(members: &Members<'_>) -> Result<SecretString, Invalid> {
 
 fn password(members: &Members<'_>) -> Result<SecretString, Invalid> {
     let reject = |rule| Err(Invalid::once(Input::Password, rule));
-    match members.get(&b"password"[..]).map(|value| text(value)) {
+    match members.password.map(text) {
         None => reject("password is required"),
         Some(Err(NotText::OtherType)) => reject("password must be a string"),
         Some(Err(NotText::Unpaired)) => reject("password must be valid text"),
@@ -178,7 +213,7 @@ fn password(members: &Members<'_>) -> Result<SecretString, Invalid> {
 }
 
 fn profile(members: &Members<'_>) -> Result<bool, Invalid> {
-    match members.get(&b"profile"[..]).map(|value| value.get()) {
+    match members.profile.map(RawValue::get) {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
         Some(_) => Err(Invalid::once(Input::Profile, "profile must be true or false")),
@@ -188,7 +223,7 @@ fn profile(members: &Members<'_>) -> Result<bool, Invalid> {
 /// Validates `fields` also if the caller wants no profile.
 fn fields(members: &Members<'_>) -> Result<Fields, Invalid> {
     let reject = |rule| Err(Invalid::once(Input::Fields, rule));
-    let value = match members.get(&b"fields"[..]).map(|value| value.get()) {
+    let value = match members.fields.map(RawValue::get) {
         None | Some("null") => return Ok(Fields::ALL),
         Some(value) => value,
     };
@@ -210,13 +245,12 @@ fn fields(members: &Members<'_>) -> Result<Fields, Invalid> {
 }
 
 fn no_other(members: &Members<'_>) -> Result<(), Invalid> {
-    let known: [&[u8]; 4] = [b"username", b"password", b"profile", b"fields"];
-    match members.keys().filter(|Key(name)| !known.contains(&&name[..])).count() {
+    match members.unknown.len() {
         0 => Ok(()),
-        others => Err(Invalid {
+        unknown => Err(Invalid {
             input: Input::Other,
             rule: "the body may hold only username, password, profile and fields",
-            times: u64::try_from(others).unwrap_or(u64::MAX),
+            times: u64::try_from(unknown).unwrap_or(u64::MAX),
         }),
     }
 }
