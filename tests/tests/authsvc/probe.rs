@@ -40,7 +40,8 @@ async fn run(settings: &[(&str, &str)], input: &str) -> (i32, String) {
     let mut command = process::command(PROGRAM, settings);
     command.arg("probe").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).await.unwrap();
+    // Fails if the program rejects its settings and ends before it reads.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes()).await;
     let output = timeout(process::DEADLINE, child.wait_with_output()).await.unwrap().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.code().unwrap(), String::from_utf8(text).unwrap())
