@@ -223,6 +223,14 @@ impl Reload {
         }
     }
 
+    /// Records the rules of the start. If this fails, [`Self::run`] tries again.
+    pub(crate) async fn record(&self) {
+        let digest = self.rules.borrow().digest();
+        if let Err(error) = self.store.adopt_rules(digest).await {
+            tracing::warn!(cause = %error, "cannot record the access rules, retrying");
+        }
+    }
+
     /// Applies the rules of the file. Returns whether they have changed.
     async fn reload(&self) -> Result<bool, RulesFileError> {
         let Some(path) = self.path.clone() else { return Ok(false) };

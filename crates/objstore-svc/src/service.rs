@@ -110,6 +110,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         rules: watch::Sender::new(rules),
         errors: rules_errors,
     };
+    // Before clients can connect, because new rules reset their streams.
+    reload.record().await;
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
 
