@@ -129,6 +129,10 @@ pub(crate) struct Config {
     /// Maximum size of the change log
     #[arg(long, env = "OBJSTORE_LOG_SIZE", default_value = "1GiB")]
     pub(crate) log_size: ByteSize,
+
+    /// Maximum memory for objects that were read; 0 for none; not used with PostgreSQL
+    #[arg(long, env = "OBJSTORE_CACHE", default_value = "64MiB")]
+    pub(crate) cache: ByteSize,
 }
 
 /// The values of `OBJSTORE_OWNER`.

@@ -171,6 +171,7 @@ pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> 
         max_watches: config.max_watches,
         log_retention: config.log_retention,
         log_size: config.log_size.as_u64(),
+        cache: config.cache.as_u64(),
     })
 }
 

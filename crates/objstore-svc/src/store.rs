@@ -23,9 +23,10 @@
 //! [`StoreError::OutcomeUnknown`]. An operation that panics, or whose rows the database rejects,
 //! fails alone: the runner repeats the batch without it.
 //!
-//! The process also keeps sessions that were looked up (`sessions.rs`) and acknowledged positions
-//! that are not written yet (`positions.rs`) in memory. A crash loses both: sessions are looked up
-//! again, and clients receive some pushes again.
+//! The process also keeps sessions that were looked up (`sessions.rs`), on SQLite objects that were
+//! read (`cache.rs`), and acknowledged positions that are not written yet (`positions.rs`) in
+//! memory. A crash loses all: sessions and objects are read again, and clients receive some pushes
+//! again.
 
 use std::{
     path::{Path, PathBuf},
@@ -49,6 +50,7 @@ use crate::domain::{
     TokenDigest, Watches,
 };
 
+mod cache;
 mod import;
 mod order;
 mod positions;
@@ -83,6 +85,9 @@ pub(crate) struct StoreConfig {
     pub(crate) log_retention: Duration,
     /// Bytes. Above this size, the change log deletes its oldest records.
     pub(crate) log_size: u64,
+    /// Bytes of objects that are kept in memory. Not used on PostgreSQL, because other replicas
+    /// change its objects, too.
+    pub(crate) cache: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -232,6 +237,10 @@ pub(crate) struct Stats {
     pub(crate) expired: u64,
     /// Bytes of pending writes.
     pub(crate) waiting_bytes: u64,
+    /// Gets that found their object in the cache.
+    pub(crate) cache_hits: u64,
+    /// Gets that read the database.
+    pub(crate) cache_misses: u64,
 }
 
 /// Committed changes in the order of their revisions. On PostgreSQL, those of all replicas.
@@ -323,9 +332,13 @@ impl Store {
         }
     }
 
-    /// The limits of the write queue, for the metrics.
-    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 2] {
-        engine!(self, engine => engine.queue.limits())
+    /// The limits of the write queue and of the cache, for the metrics.
+    pub(crate) fn limits(&self) -> Vec<Arc<dyn Limited>> {
+        let mut limits = engine!(self, engine => engine.queue.limits()).to_vec();
+        if let Self::Sqlite(engine) = self {
+            limits.push(engine.cache());
+        }
+        limits
     }
 
     /// Adds a session with the token digest `token`, and registers `client` first if it is unknown.
@@ -414,8 +427,11 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {
-        engine!(self, engine => Ok(engine.get(key).await?))
+    pub(crate) async fn get(&self, key: &Key) -> Result<Option<Arc<StoredObject>>, StoreError> {
+        Ok(match self {
+            Self::Sqlite(engine) => engine.get(key)?,
+            Self::Postgres(engine) => engine.get(key).await?.map(Arc::new),
+        })
     }
 
     /// Sets an object, which stays for `lifespan`. Returns the revision of the change.

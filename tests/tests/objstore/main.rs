@@ -4,6 +4,7 @@
 
 mod bodies;
 mod broken;
+mod cached;
 mod clocks;
 mod commands;
 mod console;

@@ -34,6 +34,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("OBJSTORE_MAX_WATCHES", "-1"),
         ("OBJSTORE_LOG_RETENTION", "1"),
         ("OBJSTORE_LOG_SIZE", "1 shelf"),
+        ("OBJSTORE_CACHE", "much"),
         ("OBJSTORE_DATABASE_URL_FILE", "/no/such/file"),
         ("OBJSTORE_DATABASE_CONNECTIONS", "0"),
     ] {
@@ -162,6 +163,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "OBJSTORE_MAX_WATCHES",
         "OBJSTORE_LOG_RETENTION",
         "OBJSTORE_LOG_SIZE",
+        "OBJSTORE_CACHE",
         "healthcheck",
         "backup",
         "import",

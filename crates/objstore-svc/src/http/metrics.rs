@@ -12,7 +12,7 @@ use crate::{
 
 type Read = (store::Stats, WatchStats);
 
-const FAMILIES: [Family<Read>; 12] = [
+const FAMILIES: [Family<Read>; 14] = [
     Family::gauge("revision", "The newest revision.", |(store, _)| store.revision),
     Family::gauge(
         "log_floor",
@@ -37,6 +37,14 @@ const FAMILIES: [Family<Read>; 12] = [
         "Objects that this process deleted because they expired or their client was gone.",
         |(store, _)| store.expired,
     ),
+    Family::counter(
+        "cache_hits_total",
+        "Gets that found their object in the cache.",
+        |(store, _)| store.cache_hits,
+    ),
+    Family::counter("cache_misses_total", "Gets that read the database.", |(store, _)| {
+        store.cache_misses
+    }),
     Family::gauge("sockets", "Open sockets and event streams.", |(_, watch)| widen(watch.sockets)),
     Family::gauge(
         "watching_clients",

@@ -37,7 +37,7 @@ use uuid::Uuid;
 
 use super::{
     ClientState, Feed, LogPage, Page, PageEnd, Presence, Shared, Stats, StoreConfig, StoreError,
-    now,
+    cache::ObjectCache, now,
 };
 use crate::domain::{
     ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, Timestamp, TokenDigest,
@@ -79,6 +79,7 @@ pub(crate) struct Sqlite {
     pub(super) queue: Queue<Writer>,
     pub(super) shared: Arc<Shared>,
     thread: WriterThread,
+    cache: Arc<ObjectCache>,
     lookups: Arc<Lookups>,
     /// Connections for reads of many rows.
     scans: Arc<Readers>,
@@ -101,6 +102,7 @@ impl Sqlite {
         let socket_threads = (cores / 2).max(1);
         let lookups = Arc::new(Lookups::open(path, cores)?);
         let scans = Arc::new(Readers::open(path, cores + socket_threads)?);
+        let cache = ObjectCache::new(config.cache);
         let stats = Arc::<Mutex<Stats>>::default();
         let (feed, news) = mpsc::channel(FEED_LENGTH);
         let database = Embedded::open(path, Arc::clone(&lookups))?;
@@ -109,6 +111,7 @@ impl Sqlite {
             &connection,
             config,
             Arc::clone(&shared),
+            Arc::clone(&cache),
             feed,
             Arc::clone(&stats),
         )?;
@@ -119,6 +122,7 @@ impl Sqlite {
             queue,
             shared,
             thread: WriterThread::start(runner, |writer| writer.database.close())?,
+            cache,
             lookups,
             scans,
             searches: Aside::new(cores),
@@ -144,7 +148,13 @@ impl Sqlite {
     }
 
     pub(super) fn stats(&self) -> Stats {
-        *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+        let stats = *self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        let (cache_hits, cache_misses) = self.cache.hits_and_misses();
+        Stats { cache_hits, cache_misses, ..stats }
+    }
+
+    pub(super) fn cache(&self) -> Arc<ObjectCache> {
+        Arc::clone(&self.cache)
     }
 
     pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, StoreError> {
@@ -153,8 +163,9 @@ impl Sqlite {
 
     /// Runs on the thread of the caller: it searches two B-trees whose upper pages are in memory,
     /// which costs less than a switch to another thread.
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {
-        Ok(self.lookups.read(|connection| read::object(connection, key))?)
+    pub(super) fn get(&self, key: &Key) -> Result<Option<Arc<StoredObject>>, StoreError> {
+        let read = || self.lookups.read(|connection| read::object(connection, key));
+        Ok(self.cache.get(key, read)?)
     }
 
     pub(super) async fn find(

@@ -25,6 +25,7 @@ async fn store(data_dir: &std::path::Path) -> (Store, Feed) {
         max_watches: 10,
         log_retention: Duration::from_secs(60),
         log_size: 1 << 20,
+        cache: 1 << 20,
     };
     let (store, feed) = Store::open(&config).await.unwrap();
     store.register(client(), TokenDigest::of("token"), 0).await.unwrap().unwrap();

@@ -30,7 +30,9 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        FeedItem, Stats, StoreConfig, now,
+        FeedItem, Stats, StoreConfig,
+        cache::ObjectCache,
+        now,
         shared::{LIMITS, Shared, cost},
     },
     load::load,
@@ -56,6 +58,7 @@ struct State {
 pub(in crate::store) struct Writer {
     pub(super) database: Embedded,
     shared: Arc<Shared>,
+    cache: Arc<ObjectCache>,
     retention: Retention,
     state: Cell<State>,
     feed: mpsc::Sender<FeedItem>,
@@ -71,6 +74,7 @@ impl Writer {
         connection: &Connection,
         config: &StoreConfig,
         shared: Arc<Shared>,
+        cache: Arc<ObjectCache>,
         feed: mpsc::Sender<FeedItem>,
         stats: Arc<Mutex<Stats>>,
     ) -> rusqlite::Result<Self> {
@@ -83,6 +87,7 @@ impl Writer {
         let writer = Self {
             database,
             shared,
+            cache,
             retention: Retention::of(config),
             state: Cell::new(State { head, oldest: log::oldest(connection)? }),
             feed,
@@ -166,7 +171,10 @@ impl Engine for Writer {
             let (revision, bytes_through) = (first.revision, *bytes_through);
             oldest = Some(Oldest { revision, at, bytes_through });
         }
+        let sets = changes.set_objects.iter().map(|set| &set.object.key);
+        let changing = self.cache.change(sets.chain(&changes.deleted_objects));
         self.database.commit(open).map_err(failure)?;
+        drop(changing);
 
         self.state.set(State { head, oldest });
         self.publish_stats();
