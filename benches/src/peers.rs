@@ -43,21 +43,28 @@ pub(crate) async fn objstore_on(bench: &Bench, postgres: &Postgres) -> Result<Se
     objstore_with(bench, &postgres.url()).await
 }
 
-/// Starts objstore-svc with a copy of the store of `server` and with access rules.
-pub(crate) async fn objstore_with_rules(
+/// Starts objstore-svc with a copy of the store of `server`, with access rules and a cache of this
+/// size.
+pub(crate) async fn objstore_like(
     bench: &Bench,
     server: &Server,
-    rules: &str,
+    rules: Option<&str>,
+    cache: &str,
 ) -> Result<Server> {
     let directory = directory(bench)?;
     let (copy, file) = (directory.path().join("objects"), directory.path().join("rules.toml"));
     let mut backup = Command::new(&bench.service);
     backup.arg("backup").arg("--to").arg(copy.join("objstore.db"));
     fs::create_dir(&copy)?;
-    fs::write(&file, rules)?;
     let copied = backup.env("OBJSTORE_DATA_DIR", server.directory().join("objects")).status();
     ensure!(copied.await?.success(), "objstore-svc backup failed");
-    start_objstore(bench, directory, &[("OBJSTORE_RULES_FILE", &file.to_string_lossy())]).await
+    let file = file.to_string_lossy().into_owned();
+    let mut settings = vec![("OBJSTORE_CACHE", cache)];
+    if let Some(rules) = rules {
+        fs::write(&file, rules)?;
+        settings.push(("OBJSTORE_RULES_FILE", &file));
+    }
+    start_objstore(bench, directory, &settings).await
 }
 
 async fn objstore_with(bench: &Bench, database: &str) -> Result<Server> {

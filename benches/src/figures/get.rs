@@ -18,10 +18,20 @@ use crate::{
 };
 
 const CONNECTIONS: u64 = 64;
+/// Objects that fit into the cache.
+const CACHED: u64 = 10_000;
+/// The cache of a service whose gets are all read from the database.
+const NO_CACHE: &str = "0";
+/// A cache of a hundredth of the objects.
+const SMALL_CACHE: &str = "8MiB";
+/// The default of the service.
+const CACHE: &str = "64MiB";
 /// Target: ratio of rates.
-const TARGET_OF_BARE: f64 = 0.7;
+const TARGET_OF_BARE: f64 = 0.8;
 /// Target: ratio of the rate with access rules to that without.
 const TARGET_OF_RULES: f64 = 0.97;
+/// Target: ratio of the rate with a cache that helps little to that without a cache.
+const TARGET_OF_MISSES: f64 = 1.0;
 
 /// Access rules, of which the last one allows the gets.
 const RULES: usize = 100;
@@ -32,27 +42,39 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let bytes =
         Api::connect(filled.server.address).await?.post("/get", &filled.cookie, first).await?;
     let bare = peers::bare(bench, bytes).await?;
-    let ruled = peers::objstore_with_rules(bench, &filled.server, &rules()).await?;
-    let [mut ours, mut limited, mut theirs] = <[Rounds; 3]>::default();
+    let like = async |rules, cache| peers::objstore_like(bench, &filled.server, rules, cache).await;
+    let rules = rules();
+    let (cached, ruled) = (like(None, CACHE).await?, like(Some(&rules), CACHE).await?);
+    let (small, uncached) = (like(None, SMALL_CACHE).await?, like(None, NO_CACHE).await?);
+    let all = bench.scale.objects;
+    let load = async |server, keys| load(bench, server, &filled.cookie, keys).await;
+    let [mut hits, mut limited, mut theirs, mut misses, mut reads] = <[Rounds; 5]>::default();
     for _ in 0..bench.scale.rounds {
-        ours.add(load(bench, &filled.server, &filled.cookie).await?);
-        limited.add(load(bench, &ruled, &filled.cookie).await?);
-        theirs.add(load(bench, &bare, &filled.cookie).await?);
+        hits.add(load(&cached, CACHED).await?);
+        limited.add(load(&ruled, CACHED).await?);
+        theirs.add(load(&bare, CACHED).await?);
+        misses.add(load(&small, all).await?);
+        reads.add(load(&uncached, all).await?);
     }
-    let figure = format!(
-        "Get, 256 B, {} objects, {CONNECTIONS} connections",
-        count(bench.scale.objects as f64)
-    );
-    table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&ours));
+    let [some, all] = [CACHED, all].map(|objects| count(objects as f64));
+    let figure = format!("Get, 256 B, {some} of {all} objects, {CONNECTIONS} connections");
+    table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&hits));
     table.row(
         Row::ours(figure.clone(), &format!("objstore-svc get, {RULES} access rules"))
             .exchanges(&limited)
-            .ratio(limited.rate.median() / ours.rate.median(), TARGET_OF_RULES),
+            .ratio(limited.rate.median() / hits.rate.median(), TARGET_OF_RULES),
     );
     table.row(
         Row::peer(figure, "bare axum route")
             .exchanges(&theirs)
-            .ratio(ours.rate.median() / theirs.rate.median(), TARGET_OF_BARE),
+            .ratio(hits.rate.median() / theirs.rate.median(), TARGET_OF_BARE),
+    );
+    let figure = format!("Get, 256 B, {all} objects, {CONNECTIONS} connections");
+    table.row(Row::ours(figure.clone(), "objstore-svc get, no cache").exchanges(&reads));
+    table.row(
+        Row::ours(figure, &format!("objstore-svc get, cache of {SMALL_CACHE}"))
+            .exchanges(&misses)
+            .ratio(misses.rate.median() / reads.rate.median(), TARGET_OF_MISSES),
     );
     Ok(())
 }
@@ -66,10 +88,9 @@ fn rules() -> String {
     rules.collect()
 }
 
-async fn load(bench: &Bench, server: &Server, cookie: &str) -> Result<Exchanged> {
-    let exchange = Exchange {
-        keys: bench.scale.objects,
-        ..bench.exchange(server, object::get_call(cookie), CONNECTIONS)
-    };
+/// Gets of the first `keys` objects.
+async fn load(bench: &Bench, server: &Server, cookie: &str, keys: u64) -> Result<Exchanged> {
+    let exchange =
+        Exchange { keys, ..bench.exchange(server, object::get_call(cookie), CONNECTIONS) };
     load::run_in_child(&exchange, Duration::from_secs(30)).await
 }
