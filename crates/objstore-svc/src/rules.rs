@@ -8,6 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fs::File,
     io::{self, Read as _},
+    mem,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -22,7 +23,10 @@ use tokio::{
 };
 
 use crate::{
-    domain::{AccessRules, Action, ClientId, KeyRule, MAX_RULES, PartRule, Rule, Who},
+    domain::{
+        AccessRules, Action, ClientId, EpochId, KeyRule, MAX_RULES, PartRule, Rule, RulesDigest,
+        Who,
+    },
     store::Store,
     watch::Hub,
 };
@@ -187,17 +191,21 @@ pub(crate) struct Reload {
     /// The rules of requests.
     pub(crate) rules: Sender<Arc<AccessRules>>,
     pub(crate) errors: IntCounter,
+    /// The rules that were recorded last, and the epoch of the store at that time.
+    pub(crate) recorded: Option<(RulesDigest, EpochId)>,
+    /// Whether recording has failed since then.
+    pub(crate) has_failed: bool,
 }
 
 impl Reload {
     /// Runs until it is aborted.
-    pub(crate) async fn run(self) {
+    pub(crate) async fn run(mut self) {
         if self.path.is_some() {
             self.log_read();
         }
         let mut ticks = interval(READ_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut invalid, mut adopted, mut warns) = (None, None, true);
+        let mut invalid = None;
         loop {
             ticks.tick().await;
             match self.reload().await {
@@ -209,25 +217,25 @@ impl Reload {
                 }
                 Err(error) => self.report(&mut invalid, error.to_string()),
             }
-            let (digest, epoch) = (self.rules.borrow().digest(), self.store.epoch());
-            if adopted == Some((digest, epoch)) {
-                continue;
-            }
-            match self.store.adopt_rules(digest).await {
-                Ok(()) => (adopted, warns) = (Some((digest, epoch)), true),
-                Err(error) if std::mem::take(&mut warns) => {
-                    tracing::warn!(cause = %error, "cannot record the access rules, retrying");
-                }
-                Err(error) => tracing::debug!(cause = %error, "still cannot record the rules"),
-            }
+            self.record().await;
         }
     }
 
-    /// Records the rules of the start. If this fails, [`Self::run`] tries again.
-    pub(crate) async fn record(&self) {
-        let digest = self.rules.borrow().digest();
-        if let Err(error) = self.store.adopt_rules(digest).await {
-            tracing::warn!(cause = %error, "cannot record the access rules, retrying");
+    /// Records the rules in the store, unless they are recorded. If this fails, [`Self::run`] tries
+    /// again.
+    pub(crate) async fn record(&mut self) {
+        let (digest, epoch) = (self.rules.borrow().digest(), self.store.epoch());
+        if self.recorded == Some((digest, epoch)) {
+            return;
+        }
+        match self.store.adopt_rules(digest).await {
+            Ok(()) => (self.recorded, self.has_failed) = (Some((digest, epoch)), false),
+            Err(error) if mem::replace(&mut self.has_failed, true) => {
+                tracing::debug!(cause = %error, "still cannot record the rules");
+            }
+            Err(error) => {
+                tracing::warn!(cause = %error, "cannot record the access rules, retrying");
+            }
         }
     }
 

@@ -103,12 +103,14 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let rules_errors =
         IntCounter::new("rules_errors_total", "Changes of the rules file that could not be used.")?;
     registry.register(Box::new(rules_errors.clone()))?;
-    let reload = Reload {
+    let mut reload = Reload {
         path: config.rules_file,
         store: store.clone(),
         hub: Arc::clone(&hub),
         rules: watch::Sender::new(rules),
         errors: rules_errors,
+        recorded: None,
+        has_failed: false,
     };
     // Before clients can connect, because new rules reset their streams.
     reload.record().await;
