@@ -43,7 +43,7 @@ impl StatusOutput {
     }
 }
 
-/// A stable name of the error, for programs.
+/// Header with a stable name of the error, for programs.
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code");
 
 pub(super) fn with_code(mut response: Response, code: &'static str) -> Response {
