@@ -9,9 +9,10 @@
 //!    lock when it begins (`BEGIN IMMEDIATE`), and cannot fail later because the database is busy:
 //!    a busy error means that nothing was written.
 //! 3. **Commits do not checkpoint** (`wal_autocheckpoint` is 0), because callers would wait for it.
-//!    A thread copies the write-ahead log (WAL) into the database. The writer completes a
-//!    checkpoint only if few pages are left, or if the thread cannot keep up with the load. Without
-//!    this, the WAL would never be reset, and would grow without limit.
+//!    A thread copies the write-ahead log (WAL) into the database, late: a page that changed often
+//!    is then copied once. The writer completes a checkpoint only if few pages are left, or if the
+//!    thread cannot keep up with the load. Without this, the WAL would never be reset, and would
+//!    grow without limit.
 //! 4. **The checkpoint thread syncs the database file itself**, with a descriptor that it never
 //!    closes: closing it would release the locks of SQLite.
 //! 5. **Look-ups keep their snapshot** ([`Lookups`]) until something is committed, because
@@ -61,7 +62,7 @@ const PAGE_CACHE_KIB: i64 = 4096;
 const STATEMENT_CACHE: usize = 64;
 
 /// The WAL file is truncated to this size in bytes when the WAL is reset.
-const WAL_SIZE_LIMIT: i64 = 64 * 1024 * 1024;
+const WAL_SIZE_LIMIT: i64 = 256 * 1024 * 1024;
 
 /// The oldest SQLite that can be used. In older ones, a checkpoint and a write at the same moment can
 /// reset the WAL wrongly, which corrupts the database. The checkpoint thread makes this likely.

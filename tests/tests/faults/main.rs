@@ -16,6 +16,7 @@ mod kills;
 mod large;
 mod line;
 mod listener;
+mod log_size;
 mod peer;
 mod power;
 mod reopening;

@@ -7,6 +7,7 @@
 //!
 //! A disk that ignores syncs has to break this. Otherwise, the test would show nothing.
 
+mod copy;
 mod disk;
 mod history;
 mod objects;

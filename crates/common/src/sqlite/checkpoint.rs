@@ -20,22 +20,18 @@ use super::{embedded::StartError, reader::Lookups};
 /// The writer checks the WAL after this many written bytes.
 const CHECK_EVERY: usize = 64 * 1024;
 
-/// Number of pages in the WAL but not in the database that starts a checkpoint. Fewer are not worth
-/// its sync.
-const START_AT: u32 = 1_000;
+/// If the WAL has more pages than this (128 MiB), checkpoints run until it is copied. While writes
+/// arrive, there are none before: a late checkpoint copies a page once that many commits changed.
+const START_AT: u32 = 64_000;
 
-/// If the WAL has more pages than this (64 MiB) and at most [`FEW_PAGES`] are left to copy, the
-/// writer completes the checkpoint. Pending writes then wait for a sync of the database, so this
-/// must not happen often.
-const FINISH_AT: u32 = 32_000;
-
-/// The writer can copy this many pages between two batches.
+/// The writer can copy this many pages between two batches, and so completes the checkpoint. Pending
+/// writes then wait for a sync of the database, so this must not happen often.
 const FEW_PAGES: u32 = 500;
 
 /// If the WAL has more pages than this, the writer completes the checkpoint that the thread could
 /// not complete. The disk is then too slow for the load, and a pause is better than a WAL without
 /// limit.
-const FINISH_ALWAYS_AT: u32 = 128_000;
+const FINISH_ALWAYS_AT: u32 = 256_000;
 
 /// The checkpoint thread, and the state with which the writer decides about checkpoints.
 pub(super) struct Checkpointer {
@@ -92,14 +88,25 @@ impl Checkpointer {
             return Ok(());
         }
         self.written = 0;
+        self.check(writer, START_AT)
+    }
+
+    /// Called by the writer when no writes arrive, so that a checkpoint delays none.
+    pub(super) fn idle(&mut self, writer: &Connection) -> rusqlite::Result<()> {
+        self.check(writer, FEW_PAGES)
+    }
+
+    /// Continues a checkpoint if the WAL has more than `start_at` pages.
+    fn check(&mut self, writer: &Connection, start_at: u32) -> rusqlite::Result<()> {
         let wal = checkpoint(writer, "NOOP")?;
         let left = wal.pages.saturating_sub(wal.copied);
-        if left > START_AT
+        if wal.pages > start_at
+            && left > FEW_PAGES
             && let Err(TrySendError::Disconnected(())) = self.wake.try_send(())
         {
             tracing::error!("the checkpoint thread has ended");
         }
-        let is_nearly_complete = wal.pages > FINISH_AT && (1..=FEW_PAGES).contains(&left);
+        let is_nearly_complete = wal.pages > START_AT && (1..=FEW_PAGES).contains(&left);
         if is_nearly_complete || self.is_too_slow(wal.pages, left) {
             self.lookups.end_transactions()?;
             checkpoint(writer, "PASSIVE")?;

@@ -61,22 +61,25 @@ impl Embedded {
 
     /// Starts a checkpoint if enough was written. `bytes` is roughly what the last batch wrote.
     pub fn after_batch(&self, bytes: usize) {
-        let checkpointed = self.checkpointer.borrow_mut().after_batch(&self.connection, bytes);
-        if let Err(error) = checkpointed {
-            tracing::warn!(cause = %error, "checkpoint failed");
-        }
+        warn(self.checkpointer.borrow_mut().after_batch(&self.connection, bytes));
     }
 
     /// Makes commits of other processes visible to look-ups, and starts a checkpoint if enough was
     /// written.
     pub fn idle(&self) {
         self.lookups.committed();
-        self.after_batch(usize::MAX);
+        warn(self.checkpointer.borrow_mut().idle(&self.connection));
     }
 
     /// Runs a last checkpoint and closes the connection.
     pub fn close(self) {
         self.checkpointer.into_inner().stop(&self.connection);
+    }
+}
+
+fn warn(checkpointed: rusqlite::Result<()>) {
+    if let Err(error) = checkpointed {
+        tracing::warn!(cause = %error, "checkpoint failed");
     }
 }
 

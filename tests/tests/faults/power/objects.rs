@@ -12,9 +12,12 @@ use blackbox::{
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use rusqlite::{Connection, OpenFlags, Row};
-use tokio::{join, task::JoinSet, time::timeout};
+use tokio::{task::JoinSet, time::timeout};
 
-use super::record::{Record, Recording, Rows};
+use super::{
+    copy::{ATTEMPTS, during_copy},
+    record::{Record, Recording, Rows},
+};
 use crate::{
     database::{Database, FILE},
     eventually::eventually,
@@ -36,10 +39,6 @@ const KEYS: usize = 4;
 
 /// Bytes of a value that makes the service copy the write-ahead log into the database.
 const LARGE: usize = 1_100_000;
-
-/// Large values until the log is copied, at most. The service also commits by itself: if it does so
-/// during the copy, a few pages stay.
-const ATTEMPTS: usize = 10;
 
 /// Time for a copy.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -66,10 +65,11 @@ pub(super) async fn record(seed: u64) -> Record {
         let command = traced(&place.command(), &recording.trace());
         let service = place.start_with(command).await;
         let client = register(&service, &mut rows).await;
-        // The copy runs beside commits.
-        let (load_before, large) = join!(load(&service, &mut rows, &mut rng), set_large(&client));
-        changes.extend(load_before);
-        changes.push(large);
+        let mut large = Changes::new();
+        let fill = async || large.push(set_large(&client).await);
+        let load_during = async || changes.extend(load(&service, &mut rows, &mut rng).await);
+        during_copy(&file, fill, load_during).await;
+        changes.extend(large);
         // The copy becomes complete, and the load begins the log anew.
         changes.extend(copy_log(&client, &file).await);
         changes.extend(load(&service, &mut rows, &mut rng).await);
@@ -144,7 +144,8 @@ async fn set_large(client: &Client) -> (String, String) {
     change(client, "/set", &object.key, object.body(), &object.value).await
 }
 
-/// Sets large values until the database has the whole write-ahead log.
+/// Sets large values until the database has the whole write-ahead log. The service also commits by
+/// itself: if it does so during the copy, a few pages stay.
 async fn copy_log(client: &Client, file: &Path) -> Changes {
     let mut changes = Changes::new();
     while changes.len() < ATTEMPTS {

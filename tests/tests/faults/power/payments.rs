@@ -7,14 +7,17 @@ use std::{
 
 use blackbox::{
     http::Answer,
-    payments::{Card, Merchant, Move, Stopped},
+    payments::{Card, Merchant, Move, Service, Stopped},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::record::{Record, Recording, Rows};
+use super::{
+    copy::during_copy,
+    record::{Record, Recording, Rows},
+};
 use crate::trace::traced;
 
 /// Starts of the service in one record.
@@ -23,8 +26,8 @@ const STARTS: usize = 2;
 /// Merchants with concurrent customers, so that their changes share commits.
 const MERCHANTS: usize = 4;
 
-/// Payments of each.
-const PAYMENTS: usize = 12;
+/// Payments of each in one load.
+const PAYMENTS: usize = 6;
 
 /// Bytes of custom data, at most.
 const CUSTOM: usize = 40_000;
@@ -41,22 +44,31 @@ fn place(data: &Path) -> Stopped {
 pub(super) async fn record(seed: u64) -> Record {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut recording = Recording::new();
-    let mut place = place(&recording.data());
+    let (mut place, file) = (place(&recording.data()), recording.data().join(FILE));
     let mut rows = HashMap::new();
     for _ in 0..STARTS {
         let command = traced(&place.command(), &recording.trace());
         let service = place.start_with(command).await;
-        let mut customers = JoinSet::new();
-        for _ in 0..MERCHANTS {
-            let merchant = service.merchant().await;
-            customers.spawn(pay(merchant, StdRng::seed_from_u64(rng.random())));
-        }
-        rows.extend(customers.join_all().await.concat());
+        let (mut filled, mut fill_rng) = (Vec::new(), StdRng::seed_from_u64(rng.random()));
+        let fill = async || filled.extend(load(&service, &mut fill_rng).await);
+        let load = async || rows.extend(load(&service, &mut rng).await);
+        during_copy(&file, fill, load).await;
+        rows.extend(filled);
         place = service.stop().await;
     }
     place.agrees().await;
-    let stored = self::rows(&recording.data().join(FILE));
+    let stored = self::rows(&file);
     recording.ended(rows, &stored).await
+}
+
+/// The payments of several customers at once.
+async fn load(service: &Service, rng: &mut StdRng) -> Vec<(String, String)> {
+    let mut customers = JoinSet::new();
+    for _ in 0..MERCHANTS {
+        let merchant = service.merchant().await;
+        customers.spawn(pay(merchant, StdRng::seed_from_u64(rng.random())));
+    }
+    customers.join_all().await.concat()
 }
 
 /// Pays and moves money. Returns the row of each answered request, by request id.
