@@ -56,8 +56,9 @@ async fn a_cached_object_is_gone_when_it_is_deleted_or_expires() {
     let mut socket = client.socket_with("?events=true").await;
     client.set_with("?ttl=1s", &expiring).await;
     for object in [&deleted, &expiring] {
-        assert_eq!(client.get(&object.key).await, *object);
-        assert_eq!(client.get(&object.key).await, *object);
+        for _ in 0..3 {
+            assert_eq!(client.get(&object.key).await, *object);
+        }
     }
     client.delete(&deleted.key).await;
     client.post("/get", deleted.key.body()).await.refused(422, "object_not_found");
@@ -75,7 +76,7 @@ async fn the_cache_has_a_limit_and_counts_its_hits() {
         client.set(&Object::new(key, format!(r#"{{"pad":"{:0500}"}}"#, 1))).await;
     }))
     .await;
-    for key in keys.iter().chain([&keys[0]; 5]) {
+    for key in keys.iter().flat_map(|key| [key, key]).chain([&keys[0]; 5]) {
         client.get(key).await;
     }
     if service.data().database().is_some() {
@@ -83,7 +84,7 @@ async fn the_cache_has_a_limit_and_counts_its_hits() {
     }
     let (hits, misses) =
         (metric(&service, "cache_hits_total").await, metric(&service, "cache_misses_total").await);
-    assert!(hits >= 4 && hits + misses == 505, "{hits} hits, {misses} misses");
+    assert!(hits >= 3 && hits + misses == 1005, "{hits} hits, {misses} misses");
     let used = metric(&service, r#"limit_used{limit="object_cache"}"#).await;
     assert!((1..=64 * 1024).contains(&used), "{used} bytes");
     assert_eq!(metric(&service, r#"limit_max{limit="object_cache"}"#).await, 64 * 1024);

@@ -8,8 +8,13 @@
 //! 2. After the commit, the writer removes the marks, before the sets are answered.
 //! 3. A get that has to read the database leaves a placeholder. A mark replaces it, and then the
 //!    object that was read is not kept: it may be the old one.
+//!
+//! An object is kept only when it is read the second time. So gets that read each object once cost
+//! no more than without a cache.
 
 use std::{
+    hash::BuildHasher as _,
+    iter,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -33,12 +38,19 @@ const EXPECTED: u64 = 1024;
 
 pub(crate) struct ObjectCache {
     /// `None` if it may keep nothing.
-    objects: Option<Objects>,
+    kept: Option<Kept>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
+struct Kept {
+    objects: Objects,
+    recent: RecentMisses,
+}
+
 type Objects = Cache<Key, Cached, ByBytes, DefaultHashBuilder, KeepMarks>;
+
+type Found<'a> = GuardResult<'a, Key, Cached, ByBytes, DefaultHashBuilder, KeepMarks>;
 
 #[derive(Clone)]
 enum Cached {
@@ -77,19 +89,20 @@ impl ObjectCache {
     pub(super) fn new(bytes: u64) -> Arc<Self> {
         let expected = usize::try_from(bytes / EXPECTED).unwrap_or(usize::MAX);
         let hasher = DefaultHashBuilder::default();
-        let objects = (bytes > 0).then(|| Cache::with(expected, bytes, ByBytes, hasher, KeepMarks));
-        Arc::new(Self { objects, hits: AtomicU64::new(0), misses: AtomicU64::new(0) })
+        let kept = (bytes > 0).then(|| Kept {
+            recent: RecentMisses::new(expected),
+            objects: Cache::with(expected, bytes, ByBytes, hasher, KeepMarks),
+        });
+        Arc::new(Self { kept, hits: AtomicU64::new(0), misses: AtomicU64::new(0) })
     }
 
     /// The cached object, or the one that `read` finds in the database.
-    pub(super) fn get<'a, E>(
-        &'a self,
+    pub(super) fn get<E>(
+        &self,
         key: &Key,
         read: impl FnOnce() -> Result<Option<StoredObject>, E>,
     ) -> Result<Option<Arc<StoredObject>>, E> {
-        // Does not wait for another get that reads the same object.
-        let look_up = |objects: &'a Objects| objects.get_value_or_guard(key, Some(Duration::ZERO));
-        let found = self.objects.as_ref().map(look_up);
+        let found = self.kept.as_ref().and_then(|kept| kept.look_up(key));
         if let Some(GuardResult::Value(Cached::Object(stored))) = found {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(Some(stored));
@@ -105,11 +118,11 @@ impl ObjectCache {
 
     /// Marks the keys that a batch changes, until the result is dropped.
     pub(super) fn change<'a>(&'a self, keys: impl Iterator<Item = &'a Key>) -> Changing<'a> {
-        let mark = |objects: &'a Objects| {
-            let keys = keys.inspect(|&key| objects.insert(key.clone(), Cached::Changing));
-            (objects, keys.collect())
+        let mark = |kept: &'a Kept| {
+            let keys = keys.inspect(|&key| kept.objects.insert(key.clone(), Cached::Changing));
+            (&kept.objects, keys.collect())
         };
-        Changing(self.objects.as_ref().map(mark))
+        Changing(self.kept.as_ref().map(mark))
     }
 
     /// Gets that found their object in the cache, and gets that did not.
@@ -118,10 +131,43 @@ impl ObjectCache {
     }
 }
 
+impl Kept {
+    /// The cached object, a placeholder for it, or `None` if it is read for the first time.
+    fn look_up(&self, key: &Key) -> Option<Found<'_>> {
+        let found = self.objects.get(key).map(GuardResult::Value);
+        found.or_else(|| {
+            // Does not wait for another get that reads the same object.
+            let look_up = || self.objects.get_value_or_guard(key, Some(Duration::ZERO));
+            self.recent.repeats(key).then(look_up)
+        })
+    }
+}
+
+/// Hashes of keys that were not in the cache. A later one replaces an earlier one in its slot.
+struct RecentMisses {
+    hasher: DefaultHashBuilder,
+    slots: Box<[AtomicU64]>,
+}
+
+impl RecentMisses {
+    fn new(slots: usize) -> Self {
+        let slots = iter::repeat_with(AtomicU64::default).take(slots.max(1)).collect();
+        Self { hasher: DefaultHashBuilder::default(), slots }
+    }
+
+    /// Notes a miss of this key. Returns whether there was one before.
+    fn repeats(&self, key: &Key) -> bool {
+        let hash = self.hasher.hash_one(key);
+        let slot = usize::try_from(hash).unwrap_or_default() % self.slots.len();
+        self.slots[slot].swap(hash, Ordering::Relaxed) == hash
+    }
+}
+
 impl Limited for ObjectCache {
     fn usage(&self) -> Usage {
+        let objects = self.kept.as_ref().map(|kept| &kept.objects);
         let (used, limit) =
-            self.objects.as_ref().map_or((0, 0), |objects| (objects.weight(), objects.capacity()));
+            objects.map_or((0, 0), |objects| (objects.weight(), objects.capacity()));
         Usage { name: "object_cache", used, limit, rejections: 0 }
     }
 }
@@ -164,17 +210,18 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_read_once() {
+    fn an_object_is_kept_when_it_is_read_the_second_time() {
         let cache = ObjectCache::new(1 << 20);
-        assert_eq!([get(&cache, "a", 1), get(&cache, "a", 2), get(&cache, "b", 3)], [1, 1, 3]);
-        assert_eq!(cache.hits_and_misses(), (1, 2));
+        assert_eq!([1, 2, 3, 4].map(|revision| get(&cache, "a", revision)), [1, 2, 2, 2]);
+        assert_eq!([1, 2, 3].map(|revision| get(&cache, "b", revision)), [1, 2, 2]);
+        assert_eq!(cache.hits_and_misses(), (3, 4));
     }
 
     #[test]
     fn an_absent_object_is_not_kept() {
         let cache = ObjectCache::new(1 << 20);
         assert_eq!(cache.get(&key("a"), || Ok::<_, Infallible>(None)), Ok(None));
-        assert_eq!(get(&cache, "a", 1), 1);
+        assert_eq!([get(&cache, "a", 1), get(&cache, "a", 2)], [1, 1]);
         assert!(cache.get(&key("b"), || Err("broken")).is_err());
         assert_eq!(get(&cache, "b", 2), 2);
     }
@@ -183,7 +230,9 @@ mod tests {
     fn during_a_batch_its_objects_come_from_the_database() {
         let cache = ObjectCache::new(1 << 20);
         let (a, b) = (key("a"), key("b"));
-        assert_eq!([get(&cache, "a", 1), get(&cache, "c", 1)], [1, 1]);
+        for name in ["a", "c"] {
+            assert_eq!([get(&cache, name, 1), get(&cache, name, 1)], [1, 1]);
+        }
         let changing = cache.change([&a, &b].into_iter());
         for revision in 2..5 {
             assert_eq!(get(&cache, "a", revision), revision);
@@ -192,19 +241,20 @@ mod tests {
         }
         drop(changing);
         assert_eq!([get(&cache, "a", 5), get(&cache, "a", 6)], [5, 5]);
-        assert_eq!([get(&cache, "b", 5), get(&cache, "b", 6)], [5, 5]);
+        assert_eq!([5, 6, 7].map(|revision| get(&cache, "b", revision)), [5, 6, 6]);
     }
 
     #[test]
     fn an_object_that_changes_while_it_is_read_is_not_kept() {
         let cache = ObjectCache::new(1 << 20);
         let a = key("a");
+        assert_eq!(get(&cache, "a", 1), 1);
         let read = || {
             drop(cache.change([&a].into_iter()));
             Ok::<_, Infallible>(Some(stored("a", 1)))
         };
         assert_eq!(cache.get(&a, read).unwrap().unwrap().revision, 1);
-        assert_eq!(get(&cache, "a", 2), 2);
+        assert_eq!([get(&cache, "a", 2), get(&cache, "a", 3)], [2, 2]);
     }
 
     #[test]
@@ -213,7 +263,8 @@ mod tests {
         let marked: Vec<_> = (0..500).map(|index| key(&format!("marked {index}"))).collect();
         let changing = cache.change(marked.iter());
         for index in 0..5000 {
-            get(&cache, &format!("other {index}"), 1);
+            let name = format!("other {index}");
+            assert_eq!([get(&cache, &name, 1), get(&cache, &name, 1)], [1, 1]);
         }
         for index in 0..500 {
             let name = format!("marked {index}");
