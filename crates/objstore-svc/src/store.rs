@@ -65,6 +65,7 @@ pub(crate) use import::import;
 pub(crate) use postgres::Postgres;
 pub(crate) use sqlite::Sqlite;
 
+use sessions::Cached;
 use shared::Shared;
 
 #[derive(Debug, Clone)]
@@ -359,14 +360,14 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let Shared { rules, sessions, .. } = self.shared();
-        let must_extend = |session| rules.lifetime.must_extend(session, now);
-        if let Some(session) = sessions.get(token, now).filter(|&session| !must_extend(session)) {
-            return Ok(Some(session));
-        }
+        let place = match sessions.get(token, now, |it| !rules.lifetime.must_extend(it, now)) {
+            Cached::Session(session) => return Ok(Some(session)),
+            Cached::Absent(place) => place,
+        };
         let session = engine!(self, engine => engine.session(token).await?);
         let session = session.filter(|session| now < session.expires);
         if let Some(session) = session {
-            sessions.insert(token, session, now);
+            place.fill(session, now);
         }
         Ok(session)
     }
