@@ -204,7 +204,11 @@ impl Store {
         found: Vec<(Transaction, u32)>,
     ) -> Result<Vec<Transaction>, StoreError> {
         let mut trails = self.trails(&found).await?;
-        Ok(found.into_iter().map(|found| rows::with_trail(found, &mut trails)).collect())
+        let with_trail = |found: (Transaction, u32)| {
+            let trail = trails.remove(&found.0.id).unwrap_or_default();
+            rows::with_trail(found, trail)
+        };
+        Ok(found.into_iter().map(with_trail).collect())
     }
 
     async fn trails(

@@ -1,7 +1,7 @@
 //! Reads, in SQL that both engines accept: parameters are numbered by their first appearance,
 //! because SQLite numbers them so.
 
-use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use common::sql::{ColumnError, Columns, Param, Stored};
 use jiff::Timestamp;
@@ -137,16 +137,9 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<Transaction>>, StoreError> {
-        let sql = format!(
-            "SELECT {}, {} FROM {} WHERE transactions.id = $2",
-            rows::TRANSACTION,
-            is_member("transactions.merchant"),
-            rows::TRANSACTIONS
-        );
-        let first_steps = trail("step < $2");
         let params = [caller.as_bytes().param(), id.param()];
         let trail_params = [id.param(), SHORT_TRAIL.param()];
-        let statements: [Select<'_>; 2] = [(&sql, &params), (&first_steps, &trail_params)];
+        let statements: [Select<'_>; 2] = [(&TRANSACTION, &params), (&FIRST_STEPS, &trail_params)];
         let (mut transaction, mut steps) = (None, Vec::new());
         self.query_inline(&statements, &mut |statement, columns| {
             match statement {
@@ -162,9 +155,9 @@ impl Store {
                     .await?,
             );
         }
-        Ok(transaction.map(|Found { value, is_member }| {
-            let value = rows::with_trail(value, &mut HashMap::from([(id, steps)]));
-            Found { value, is_member }
+        Ok(transaction.map(|Found { value, is_member }| Found {
+            value: rows::with_trail(value, steps),
+            is_member,
         }))
     }
 
@@ -602,6 +595,19 @@ impl Store {
         }
     }
 }
+
+/// The transaction `$2`, and whether the app with the key `$1` may see it.
+static TRANSACTION: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {}, {} FROM {} WHERE transactions.id = $2",
+        rows::TRANSACTION,
+        is_member("transactions.merchant"),
+        rows::TRANSACTIONS
+    )
+});
+
+/// The steps of the transaction `$1` before the step `$2`.
+static FIRST_STEPS: LazyLock<String> = LazyLock::new(|| trail("step < $2"));
 
 /// SQL of the steps of the transaction `$1` that satisfy the condition `part`.
 fn trail(part: &str) -> String {

@@ -1,7 +1,7 @@
 //! Rows as domain types. A constant with the name of a function lists the columns that the function
 //! reads, in the same order. Both engines use them.
 
-use std::{collections::HashMap, sync::LazyLock, time::Duration};
+use std::{sync::LazyLock, time::Duration};
 
 use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
 
@@ -188,9 +188,9 @@ pub(super) fn refused_step(columns: &mut Columns<'_>) -> Read<RefusedStep> {
 /// transaction was read, so they do not fit its amounts.
 pub(super) fn with_trail(
     (mut transaction, steps): (Transaction, u32),
-    trails: &mut HashMap<Id, Vec<Step>>,
+    trail: Vec<Step>,
 ) -> Transaction {
-    transaction.trail = trails.remove(&transaction.id).unwrap_or_default();
+    transaction.trail = trail;
     transaction.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
     transaction
 }
