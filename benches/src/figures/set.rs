@@ -13,9 +13,9 @@ use crate::{
 
 const CONNECTIONS: [u64; 2] = [64, 256];
 /// Target: ratio of rates.
-const TARGET_OF_ETCD: f64 = 2.0;
+const TARGET_OF_ETCD: f64 = 2.5;
 /// Target: ratio of rates.
-const TARGET_OF_REDIS: f64 = 0.5;
+const TARGET_OF_REDIS: f64 = 0.6;
 
 struct Contender {
     name: &'static str,

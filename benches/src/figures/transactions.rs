@@ -20,7 +20,7 @@ const CONNECTIONS: u64 = 64;
 const READERS: u64 = 4;
 const LIMIT: u32 = 100;
 /// Target: ratio of rates.
-const TARGET_OF_BARE: f64 = 0.5;
+const TARGET_OF_BARE: f64 = 0.75;
 /// Target: p99 of a page at any depth divided by the p99 of the first page.
 const TARGET_OF_FIRST: f64 = 2.0;
 
