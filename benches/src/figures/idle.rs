@@ -77,7 +77,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         Row::ours(figure, "objstore-svc")
             .once(each, " KiB a socket")
             .note(note)
-            .at_most(each, 16.0, " KiB"),
+            .at_most(each, 12.0, " KiB"),
     );
     Ok(())
 }

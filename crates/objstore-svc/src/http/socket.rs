@@ -45,7 +45,7 @@ use super::{
 };
 use crate::{
     domain::Revision,
-    watch::{Begin, Burst, MessageFormat, OpenSocket, Stream, Subscriber},
+    watch::{Begin, Burst, MessageFormat, Stream, Subscriber},
 };
 
 mod receive;
@@ -67,8 +67,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum size of a message of the client, in bytes.
 const MAX_INCOMING: usize = 4096;
 
-/// Size of the read buffer of a socket, in bytes.
-const READ_BUFFER: usize = 4096;
+/// Size of the read buffer of a socket, in bytes. Clients usually send only pongs.
+const READ_BUFFER: usize = 1024;
 
 /// The library writes to the connection when this many bytes are buffered. The write buffer of a
 /// socket grows to this plus its largest message, and does not shrink.
@@ -125,17 +125,14 @@ pub(super) async fn socket(
     let Query(query) = query.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
     let stream = query.stream()?;
     let opened = OpenStream::new(&app, &session, &connection, &stream).await;
-    let OpenStream { subscriber, open, connected, permit } = opened.map_err(subscription_error)?;
+    let opened = opened.map_err(subscription_error)?;
     let renewed = session.renew(&app).await;
     let response = upgrade
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
         .max_message_size(MAX_INCOMING)
         .max_frame_size(MAX_INCOMING)
-        .on_upgrade(async move |socket| {
-            let (_connected, _permit) = (connected, permit);
-            run(socket, subscriber, query.ack, &app, open).await;
-        });
+        .on_upgrade(move |socket| run(socket, opened, query.ack, app));
     Ok((renewed, response))
 }
 
@@ -184,25 +181,41 @@ enum CloseReason {
     WrongAcknowledgement,
 }
 
-async fn run(
+/// Serves an open socket. The arguments of an async function stay in its future until the end, so
+/// this one is not async: an idle socket should take little memory.
+fn run(
     socket: WebSocket,
-    mut subscriber: Subscriber,
+    opened: OpenStream,
     ack: Acknowledgement,
-    app: &App,
-    open: OpenSocket,
-) {
-    let halves = Halves::new(ack);
-    let acknowledger = subscriber.acknowledger();
+    app: Arc<App>,
+) -> impl Future<Output = ()> {
+    let OpenStream { mut subscriber, open, connected, permit } = opened;
     let (mut sink, stream) = socket.split();
-    let mut receiving = pin!(halves.receive(stream, &acknowledger));
-    let end = tokio::select! {
-        () = &mut receiving => return,
-        () = halves.wrong_ack.notified() => CloseReason::WrongAcknowledgement,
-        () = until_session_ends(app, &open) => CloseReason::LoggedOut,
-        end = push(&mut sink, &mut subscriber, &halves, app) => end,
-    };
-    let unsent = matches!(end, CloseReason::NoMemory);
-    let (code, reason) = match end {
+    async move {
+        let _kept = (&connected, &permit);
+        let halves = Halves::new(ack);
+        let acknowledger = subscriber.acknowledger();
+        let mut receiving = pin!(halves.receive(stream, &acknowledger));
+        let reason = tokio::select! {
+            () = &mut receiving => return,
+            () = halves.wrong_ack.notified() => CloseReason::WrongAcknowledgement,
+            () = until_session_ends(&app, &open) => CloseReason::LoggedOut,
+            reason = push(&mut sink, &mut subscriber, &halves, &app) => reason,
+        };
+        close(sink, reason, subscriber.cursor(), &halves, receiving).await;
+    }
+}
+
+/// Sends the reason to the client, and waits until it has closed the socket, too.
+async fn close(
+    mut sink: SplitSink<WebSocket, Message>,
+    reason: CloseReason,
+    cursor: Revision,
+    halves: &Halves,
+    receiving: impl Future<Output = ()>,
+) {
+    let unsent = matches!(reason, CloseReason::NoMemory);
+    let (code, reason) = match reason {
         CloseReason::LoggedOut => (close_code::POLICY, "the session has ended"),
         CloseReason::Stopping => (close_code::AWAY, "the service is stopping"),
         CloseReason::Failed => (close_code::ERROR, "changes cannot be read: reconnect"),
@@ -217,7 +230,7 @@ async fn run(
     // Only a pong acknowledges, so a last ping is sent. The client's close frame acknowledges
     // nothing, because the client may have sent it before it received our messages. No ping is sent
     // if a burst was dropped, because the pong would acknowledge that burst.
-    let ping = if unsent { None } else { halves.pings.add(subscriber.cursor()) };
+    let ping = if unsent { None } else { halves.pings.add(cursor) };
     let closing = async {
         if let Some(payload) = ping {
             sink.feed(Message::Ping(payload)).await?;

@@ -51,7 +51,8 @@ impl OpenStream {
 pub(super) async fn until_session_ends(app: &App, open: &OpenSocket) {
     let every = CHECK_SESSION.min(app.lifetime.extend_every() / 2);
     while open.logout.run_until_cancelled(sleep(every)).await.is_some() {
-        let session = match app.store.session(open.token, now()).await {
+        // In boxes, because an idle stream should take little memory.
+        let session = match Box::pin(app.store.session(open.token, now())).await {
             Ok(Some(session)) => session,
             Ok(None) => return,
             Err(error) => {
@@ -60,7 +61,7 @@ pub(super) async fn until_session_ends(app: &App, open: &OpenSocket) {
             }
         };
         if app.lifetime.must_extend(session, now())
-            && let Err(error) = app.store.extend(open.token, now()).await
+            && let Err(error) = Box::pin(app.store.extend(open.token, now())).await
         {
             tracing::warn!(cause = %error, "could not extend the session");
         }

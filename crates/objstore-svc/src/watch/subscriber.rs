@@ -150,7 +150,8 @@ impl Subscriber {
             let mut is_shared = false;
             let mut is_idle = false;
             if self.pass.is_some() {
-                self.next_of_pass(burst).await?;
+                // In a box, because an idle stream should take little memory.
+                Box::pin(self.next_of_pass(burst)).await?;
             } else {
                 let next = self.hub.state().next(self.socket, self.cursor, burst);
                 match next {
@@ -162,7 +163,7 @@ impl Subscriber {
                         self.cursor = cursor;
                         is_idle = true;
                     }
-                    Next::Log => self.next_of_log(burst).await?,
+                    Next::Log => Box::pin(self.next_of_log(burst)).await?,
                     Next::Reset => self.pass = Some(self.reset()),
                     Next::NewWatches => self.pass = Some(self.pass_of_new_watches()),
                     Next::Lost => return Err(StoreError::SocketLost),
