@@ -14,8 +14,9 @@
 //!    of the login before it answered. It changes nothing at the portal. `PORTAL_TIMEOUT` limits
 //!    each call with its repeat, from connecting to the last byte.
 //! 5. **At most `PORTAL_MAX_RESPONSE` of an answer is read**, and only with status 200. It is read
-//!    as it arrives, and only the needed members stay in memory: see `skim.rs`. A call whose body
-//!    is too long or cut off still counts as answered.
+//!    as it arrives, and only the needed members stay in memory: see `skim.rs`. The HTTP library
+//!    holds much more, so few long bodies are read at once ([`LONG_BODIES`]). A call whose body is
+//!    too long or cut off still counts as answered.
 //! 6. **Every call is recorded in [`Samples`]**, also if the caller disconnects and the future is
 //!    dropped: see [`crate::metrics`].
 //! 7. **Errors never contain a part of an answer**, because they are logged.
@@ -30,7 +31,7 @@ use reqwest::{
     redirect::Policy,
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::time::timeout;
+use tokio::{sync::Semaphore, time::timeout};
 use url::Url;
 
 use crate::{
@@ -54,6 +55,12 @@ use drift::DriftLog;
 use names::SharedLookup;
 use skim::Skimmer;
 
+/// A body is long from this many bytes on.
+const LONG_BODY: u64 = 16 * 1024;
+
+/// Long bodies that are read at once. Meanwhile, the HTTP library holds up to 650 KiB of each.
+const LONG_BODIES: usize = 32;
+
 #[derive(Debug, Clone)]
 pub(crate) struct PortalConfig {
     /// Base URL; without one, nobody can sign in.
@@ -72,6 +79,7 @@ pub(crate) struct Portal {
     trust: Arc<Trust>,
     names: Arc<SharedLookup>,
     drift: DriftLog,
+    long_bodies: Semaphore,
 }
 
 /// Why a sign-in failed.
@@ -124,7 +132,13 @@ pub(crate) struct SignedIn {
 
 impl Portal {
     pub(crate) fn new(config: PortalConfig, trust: Arc<Trust>) -> Self {
-        Self { config, trust, names: Arc::default(), drift: DriftLog::default() }
+        Self {
+            config,
+            trust,
+            names: Arc::default(),
+            drift: DriftLog::default(),
+            long_bodies: Semaphore::new(LONG_BODIES),
+        }
     }
 
     /// Signs a user in, and fetches the profile if the caller wants it. Records every call in
@@ -167,15 +181,14 @@ impl Portal {
             .build()
             .map_err(Fault::Unreachable)?;
         let client_open = samples.client();
-        let config = &self.config;
-        Ok(SignInCalls { config, url, samples, client, connects, _client_open: client_open })
+        Ok(SignInCalls { portal: self, url, samples, client, connects, _client_open: client_open })
     }
 }
 
 /// The requests of one sign-in to the portal. The HTTP client is made for it and dropped with it,
 /// so that sign-ins share no state. Both requests use its connection.
 struct SignInCalls<'a> {
-    config: &'a PortalConfig,
+    portal: &'a Portal,
     url: &'a Url,
     samples: &'a Samples,
     client: Client,
@@ -190,7 +203,7 @@ impl SignInCalls<'_> {
             .part("userName", secret_part(&sign_in.username))
             .part("password", secret_part(&sign_in.password))
             .text("j_appId", "YES")
-            .text("instId", self.config.institutes.clone());
+            .text("instId", self.portal.config.institutes.clone());
         let request = self.post("MAcademy/mobile/mobilelogin/auth").multipart(form);
         let answer = self.call(Operation::Login, login_skimmer(), request.send()).await;
         match answer.map_err(SignInError::Login)? {
@@ -207,7 +220,7 @@ impl SignInCalls<'_> {
             (StatusCode::OK, body) => body,
             (other, _) => return Err(SignInError::ProfileFetch(Fault::Status(other))),
         };
-        match answer::profile(body, &self.config.campuses) {
+        match answer::profile(body, &self.portal.config.campuses) {
             Ok((profile, deviations)) => Ok(SignedIn { profile: Some(profile), deviations }),
             Err(Unusable::Failed(fault)) => Err(SignInError::ProfileFetch(Fault::Profile(fault))),
             Err(Unusable::NoProfile(fault)) => Err(SignInError::ProfileParse(fault)),
@@ -244,17 +257,18 @@ impl SignInCalls<'_> {
         skimmer: Skimmer<'_>,
         sending: impl Future<Output = Result<Response, reqwest::Error>>,
     ) -> Result<(StatusCode, Body), Fault> {
+        let Portal { config, long_bodies, .. } = self.portal;
         let call = self.samples.call(operation);
         let exchange = async {
             let response = sending.await?;
             let status = response.status();
             let body = match status {
-                StatusCode::OK => read(response, skimmer, self.config.max_response).await,
+                StatusCode::OK => read(response, skimmer, config.max_response, long_bodies).await,
                 _ => Ok(Vec::new()),
             };
             Ok((status, body))
         };
-        match timeout(self.config.timeout, exchange).await {
+        match timeout(config.timeout, exchange).await {
             Ok(Ok((status, body))) => {
                 call.answered(status.as_u16());
                 Ok((status, body))
@@ -271,12 +285,25 @@ impl SignInCalls<'_> {
     }
 }
 
-/// Reads at most `limit` bytes of a body.
-async fn read(mut response: Response, mut skimmer: Skimmer<'_>, limit: u64) -> Body {
-    let mut rest = limit;
-    while let Some(chunk) = response.chunk().await.map_err(|_| BodyFault::CutOff)? {
-        let length = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
-        rest = rest.checked_sub(length).ok_or(BodyFault::TooLarge)?;
+/// Reads at most `limit` bytes of a body. Waits for a permit when it is long.
+async fn read(
+    mut response: Response,
+    mut skimmer: Skimmer<'_>,
+    limit: u64,
+    long_bodies: &Semaphore,
+) -> Body {
+    let announced = response.content_length().unwrap_or(0);
+    let (mut length, mut permit) = (0_u64, None);
+    loop {
+        if permit.is_none() && announced.max(length) >= LONG_BODY {
+            permit = long_bodies.acquire().await.ok();
+        }
+        let chunk = response.chunk().await.map_err(|_| BodyFault::CutOff)?;
+        let Some(chunk) = chunk else { break };
+        length = length.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
+        if length > limit {
+            return Err(BodyFault::TooLarge);
+        }
         skimmer.push(&chunk)?;
     }
     Ok(skimmer.finish()?)
@@ -293,4 +320,65 @@ fn secret_part(secret: &SecretString) -> Part {
     }
 
     Part::stream(Bytes::from_owner(Wiped(secret.clone())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, iter, sync::LazyLock};
+
+    use futures_util::{FutureExt as _, StreamExt as _, future, stream};
+    use reqwest::Body as Sent;
+
+    use super::{skim::Needed, *};
+
+    static NEEDED: LazyLock<[Needed; 1]> = LazyLock::new(|| [Needed::value("kept")]);
+
+    /// An answer with so many chunks of 4 KiB. Without an end, more may follow.
+    fn answer(chunks: usize, has_end: bool) -> Response {
+        let start = iter::once(Bytes::from_static(br#"{"kept":1,"long":""#));
+        let filler = iter::repeat_n(Bytes::from(vec![b'x'; 4096]), chunks);
+        let sent = stream::iter(start.chain(filler)).map(Ok::<_, std::io::Error>);
+        let end = if has_end {
+            future::ready(Ok(Bytes::from_static(br#""}"#))).left_future()
+        } else {
+            pending().right_future()
+        };
+        let body = Sent::wrap_stream(sent.chain(stream::once(end)));
+        Response::from(http::Response::new(body))
+    }
+
+    fn read_with(
+        long_bodies: &Semaphore,
+        answer: Response,
+    ) -> impl Future<Output = Body> + use<'_> {
+        read(answer, Skimmer::new(&*NEEDED), 1 << 20, long_bodies)
+    }
+
+    #[tokio::test]
+    async fn a_long_body_waits_while_others_are_read() {
+        let long_bodies = Semaphore::new(1);
+        let mut first = Box::pin(read_with(&long_bodies, answer(5, false)));
+        assert!(first.as_mut().now_or_never().is_none());
+        assert_eq!(long_bodies.available_permits(), 0);
+        let mut second = Box::pin(read_with(&long_bodies, answer(5, true)));
+        assert!(second.as_mut().now_or_never().is_none());
+        assert!(read_with(&long_bodies, answer(3, true)).now_or_never().unwrap().is_ok());
+        drop(first);
+        assert!(second.now_or_never().unwrap().is_ok());
+        assert_eq!(long_bodies.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_body_with_an_announced_length_waits_before_it_is_read() {
+        let announced = |length: usize| {
+            let text = format!(r#"{{"kept":"{}"}}"#, "x".repeat(length));
+            Response::from(http::Response::new(Sent::from(text)))
+        };
+        let none = Semaphore::new(0);
+        assert!(read_with(&none, announced(1 << 10)).now_or_never().unwrap().is_ok());
+        let mut waiting = Box::pin(read_with(&none, announced(32 << 10)));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        none.add_permits(1);
+        assert!(waiting.now_or_never().unwrap().is_ok());
+    }
 }
