@@ -22,6 +22,8 @@
 //! 6. **Open snapshots block checkpoints**: pages that are newer than the oldest snapshot cannot be
 //!    copied. So look-ups end their transactions before each checkpoint. [`Readers`] keep a
 //!    snapshot only during one read.
+//! 7. **A cache of values** ([`ReadCache`]) never returns a value that an answered write replaced:
+//!    the writer marks the keys before it commits.
 
 use std::{
     fs::{self, File},
@@ -34,12 +36,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, ffi};
 
 use crate::progress::Progress;
 
+mod cache;
 mod checkpoint;
 mod directory;
 mod embedded;
 mod migrate;
 mod reader;
 
+pub use cache::{Changing, LookUp, Place, ReadCache};
 pub use directory::{Directory, DirectoryError};
 pub use embedded::{Embedded, StartError, WriterThread, failure};
 pub use migrate::migrate;

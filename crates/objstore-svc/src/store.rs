@@ -23,10 +23,10 @@
 //! [`StoreError::OutcomeUnknown`]. An operation that panics, or whose rows the database rejects,
 //! fails alone: the runner repeats the batch without it.
 //!
-//! The process also keeps sessions that were looked up (`sessions.rs`), on SQLite objects that were
-//! read (`cache.rs`), and acknowledged positions that are not written yet (`positions.rs`) in
-//! memory. A crash loses all: sessions and objects are read again, and clients receive some pushes
-//! again.
+//! The process also keeps in memory: sessions that were looked up (`sessions.rs`), on SQLite objects
+//! that were read ([`common::sqlite::ReadCache`]), and acknowledged positions that are not written
+//! yet (`positions.rs`). A crash loses all: sessions and objects are read again, and clients receive
+//! some pushes again.
 
 use std::{
     path::{Path, PathBuf},
@@ -50,7 +50,6 @@ use crate::domain::{
     TokenDigest, Watches,
 };
 
-mod cache;
 mod import;
 mod order;
 mod positions;

@@ -27,8 +27,8 @@ use common::{
     migration::MigrationError,
     progress::Progress,
     sqlite::{
-        self as engine, BackupError, Directory, DirectoryError, Embedded, Lookups, Readers,
-        WriterThread,
+        self as engine, BackupError, Directory, DirectoryError, Embedded, LookUp, Lookups,
+        ReadCache, Readers, WriterThread,
     },
 };
 use rusqlite::Connection;
@@ -37,7 +37,7 @@ use uuid::Uuid;
 
 use super::{
     ClientState, Feed, LogPage, Page, PageEnd, Presence, Shared, Stats, StoreConfig, StoreError,
-    cache::ObjectCache, now,
+    now,
 };
 use crate::domain::{
     ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, Timestamp, TokenDigest,
@@ -58,6 +58,9 @@ pub(super) const DATABASE: &str = "objstore.db";
 /// Maximum number of committed batches that are not dispatched to sockets yet. If it is reached,
 /// the writer waits.
 const FEED_LENGTH: usize = 64;
+
+/// Objects that were read before.
+type ObjectCache = ReadCache<Key, Arc<StoredObject>>;
 
 mod migrations {
     refinery::embed_migrations!("migrations/sqlite");
@@ -102,7 +105,9 @@ impl Sqlite {
         let socket_threads = (cores / 2).max(1);
         let lookups = Arc::new(Lookups::open(path, cores)?);
         let scans = Arc::new(Readers::open(path, cores + socket_threads)?);
-        let cache = ObjectCache::new(config.cache);
+        let cache = ReadCache::new("object_cache", config.cache, |key: &Key, stored| {
+            key.size() + stored.map_or(0, |stored: &Arc<StoredObject>| stored.object.size())
+        });
         let stats = Arc::<Mutex<Stats>>::default();
         let (feed, news) = mpsc::channel(FEED_LENGTH);
         let database = Embedded::open(path, Arc::clone(&lookups))?;
@@ -164,8 +169,15 @@ impl Sqlite {
     /// Runs on the thread of the caller: it searches two B-trees whose upper pages are in memory,
     /// which costs less than a switch to another thread.
     pub(super) fn get(&self, key: &Key) -> Result<Option<Arc<StoredObject>>, StoreError> {
-        let read = || self.lookups.read(|connection| read::object(connection, key));
-        Ok(self.cache.get(key, read)?)
+        let place = match self.cache.look_up(key, |_| true) {
+            LookUp::Value(stored) => return Ok(Some(stored)),
+            LookUp::Absent(place) => place,
+        };
+        let stored = self.lookups.read(|connection| read::object(connection, key))?.map(Arc::new);
+        if let Some(stored) = &stored {
+            place.keep(Arc::clone(stored));
+        }
+        Ok(stored)
     }
 
     pub(super) async fn find(

@@ -30,11 +30,10 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        FeedItem, Stats, StoreConfig,
-        cache::ObjectCache,
-        now,
+        FeedItem, Stats, StoreConfig, now,
         shared::{LIMITS, Shared, cost},
     },
+    ObjectCache,
     load::load,
     log::{self, Oldest, Retention},
     read,
