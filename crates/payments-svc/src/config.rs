@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bytesize::ByteSize;
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -181,6 +182,10 @@ pub(crate) struct Config {
     /// Directory of the SQLite files, and of demo.env
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
     pub(crate) data_dir: PathBuf,
+
+    /// Maximum memory for transactions that were read; 0 for none; not used with PostgreSQL
+    #[arg(long, env = "PAYMENTS_CACHE", default_value = "64MiB")]
+    pub(crate) cache: ByteSize,
 
     /// PEM file with additional CA certificates for PostgreSQL
     #[arg(long, env = "PAYMENTS_DATABASE_CA_FILE")]

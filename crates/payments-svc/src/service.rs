@@ -86,7 +86,7 @@ pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> 
         ca_setting: "PAYMENTS_DATABASE_CA_FILE (--database-ca-file)",
         connections: config.database_connections.get(),
     });
-    Ok(StoreConfig { data_dir: config.data_dir.clone(), database })
+    Ok(StoreConfig { data_dir: config.data_dir.clone(), database, cache: config.cache.as_u64() })
 }
 
 /// `None` if `PAYMENTS_SMTP_URL` is not set.

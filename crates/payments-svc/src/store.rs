@@ -82,6 +82,8 @@ pub(crate) struct StoreConfig {
     pub(crate) data_dir: PathBuf,
     /// The PostgreSQL database. `None` selects SQLite.
     pub(crate) database: Option<DatabaseConfig>,
+    /// The maximum bytes of transactions in memory, with SQLite.
+    pub(crate) cache: u64,
 }
 
 /// Why the store could not be opened.
@@ -278,7 +280,7 @@ impl Store {
     pub(crate) async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
         let engine = match &config.database {
             Some(database) => Engine::Postgres(Arc::new(Postgres::open(database).await?)),
-            None => Engine::Sqlite(Arc::new(Sqlite::open(&config.data_dir)?)),
+            None => Engine::Sqlite(Arc::new(Sqlite::open(&config.data_dir, config.cache)?)),
         };
         let cores = available_parallelism().map_or(2, usize::from);
         let aside = Aside::new((cores / 2).max(1));
@@ -311,10 +313,22 @@ impl Store {
         engine!(self, engine => engine.queue().stats())
     }
 
-    /// Limits of the write queue and of the uses of API keys, for the metrics.
-    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 3] {
-        let [operations, bytes] = engine!(self, engine => engine.queue().limits());
-        [operations, bytes, self.api_keys.limit()]
+    /// Reads that found their transaction in the cache, and reads that did not, for the metrics.
+    pub(crate) fn cache_hits_and_misses(&self) -> (u64, u64) {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.transactions().hits_and_misses(),
+            Engine::Postgres(_) => (0, 0),
+        }
+    }
+
+    /// Limits of the write queue, of the uses of API keys and of the cache, for the metrics.
+    pub(crate) fn limits(&self) -> Vec<Arc<dyn Limited>> {
+        let mut limits = engine!(self, engine => engine.queue().limits()).to_vec();
+        limits.push(self.api_keys.limit());
+        if let Engine::Sqlite(engine) = &self.engine {
+            limits.push(engine.transactions().limit());
+        }
+        limits
     }
 
     /// Uses of API keys that no write has recorded yet, for one write. Follow the write with

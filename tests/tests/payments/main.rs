@@ -7,6 +7,7 @@ mod api_keys;
 mod apps;
 mod books;
 mod broken;
+mod cached;
 mod cards;
 mod challenge;
 mod client;

@@ -1,5 +1,7 @@
 //! Identifies apps by their API keys, and checks their access to the resources of merchants.
 
+use std::sync::Arc;
+
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
@@ -35,7 +37,7 @@ macro_rules! accessible {
 
 accessible!(
     Merchant: merchant,
-    Transaction: transaction,
+    Arc<Transaction>: transaction,
     BalanceLine: line,
     SavedCard: card,
     Dispute: dispute,

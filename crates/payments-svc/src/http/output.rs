@@ -43,7 +43,7 @@ pub(super) async fn response(
         }
         View::LinkSecret(secret) => envelope(created, "linkSecret", secret.expose()),
         View::Transaction(transaction) => {
-            transaction::response(payments, created, *transaction).await
+            transaction::response(payments, created, transaction).await
         }
     };
     if is_replayed {

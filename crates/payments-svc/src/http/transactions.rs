@@ -33,7 +33,7 @@ pub(super) async fn list(
 
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
-    transaction: Permitted<Transaction>,
+    transaction: Permitted<Arc<Transaction>>,
 ) -> Response {
     output::transaction(&api.payments, StatusCode::OK, transaction.resource).await
 }

@@ -1,9 +1,12 @@
 //! Reads, in SQL that both engines accept: parameters are numbered by their first appearance,
 //! because SQLite numbers them so.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use common::sql::{ColumnError, Columns, Param, Stored};
+use common::{
+    sql::{ColumnError, Columns, Param, Stored},
+    sqlite::LookUp,
+};
 use jiff::Timestamp;
 use tokio::runtime::Handle;
 
@@ -131,8 +134,30 @@ impl Store {
         self.query_one(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
-    /// A transaction, as the app with the key `caller` sees it.
+    /// A transaction, as the app with the key `caller` sees it. From memory if possible.
     pub(crate) async fn transaction(
+        &self,
+        id: Id,
+        caller: ApiKeyDigest,
+    ) -> Result<Option<Found<Arc<Transaction>>>, StoreError> {
+        let place = match &self.engine {
+            Engine::Sqlite(engine) => match engine.transactions().look_up(id, caller) {
+                LookUp::Value(value) => return Ok(Some(Found { value, is_member: true })),
+                LookUp::Absent(place) => Some(place),
+            },
+            // Other processes can change the transaction.
+            Engine::Postgres(_) => None,
+        };
+        let found = self.read_transaction(id, caller).await?;
+        let found =
+            found.map(|Found { value, is_member }| Found { value: Arc::new(value), is_member });
+        if let (Some(place), Some(Found { value, is_member: true })) = (place, &found) {
+            place.keep(Arc::clone(value));
+        }
+        Ok(found)
+    }
+
+    async fn read_transaction(
         &self,
         id: Id,
         caller: ApiKeyDigest,
@@ -166,7 +191,7 @@ impl Store {
         &self,
         version: TransactionVersion,
     ) -> Result<Option<Transaction>, StoreError> {
-        let found = self.transaction(version.transaction, ApiKeyDigest::NONE).await?;
+        let found = self.read_transaction(version.transaction, ApiKeyDigest::NONE).await?;
         Ok(found.map(|found| found.value.at(version)))
     }
 

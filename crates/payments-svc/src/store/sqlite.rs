@@ -27,6 +27,7 @@ mod batch;
 mod check;
 mod payouts;
 mod reconcile;
+mod transactions;
 
 pub(super) use batch::last_id;
 pub(super) use check::{check, sort_in_files};
@@ -34,6 +35,7 @@ pub(super) use payouts::pay_out;
 pub(super) use reconcile::operations;
 
 use batch::Writer;
+use transactions::TransactionCache;
 
 /// The file of the database, in the data directory.
 pub(super) const DATABASE: &str = "payments.db";
@@ -78,13 +80,15 @@ pub(crate) struct Sqlite {
     lookups: Arc<Lookups>,
     /// Reads many rows on separate threads.
     scans: Arc<Readers>,
+    transactions: Arc<TransactionCache>,
     queue: Queue<Writer>,
     writer: WriterThread,
     _directory: Directory,
 }
 
 impl Sqlite {
-    pub(super) fn open(data_dir: &Path) -> Result<Self, OpenError> {
+    /// Opens the store in `data_dir`, with a cache of at most `cache` bytes.
+    pub(super) fn open(data_dir: &Path, cache: u64) -> Result<Self, OpenError> {
         let directory = Directory::own(data_dir, DATABASE)?;
         let mut connection = engine::open(directory.database())?;
         migrate(&mut connection)?;
@@ -94,10 +98,12 @@ impl Sqlite {
         let lookups = lookups.with_other_writers(directory.database());
         let lookups = Arc::new(lookups.map_err(OpenError::CommitNotice)?);
         let embedded = Embedded::open(directory.database(), Arc::clone(&lookups))?;
-        let (queue, runner) = Queue::new(Writer::new(embedded));
+        let transactions = Arc::new(TransactionCache::new(cache));
+        let (queue, runner) = Queue::new(Writer::new(embedded, Arc::clone(&transactions)));
         Ok(Self {
             lookups,
             scans: Arc::new(Readers::open(directory.database(), cores)?),
+            transactions,
             queue,
             writer: WriterThread::start(runner, |writer| writer.db.close())?,
             _directory: directory,
@@ -120,6 +126,10 @@ impl Sqlite {
 
     pub(in crate::store) fn queue(&self) -> &Queue<Writer> {
         &self.queue
+    }
+
+    pub(super) fn transactions(&self) -> &TransactionCache {
+        &self.transactions
     }
 
     /// Reads single rows, in one snapshot.

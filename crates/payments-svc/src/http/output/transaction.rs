@@ -1,5 +1,7 @@
 //! A transaction as callers read it.
 
+use std::sync::Arc;
+
 use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
@@ -19,7 +21,7 @@ use crate::{
 pub(in crate::http) async fn response(
     payments: &Payments,
     status: StatusCode,
-    transaction: Transaction,
+    transaction: Arc<Transaction>,
 ) -> Response {
     let is_short = transaction.trail.len() <= SHORT_TRAIL as usize;
     let write = move || envelope(status, "transaction", TransactionOutput::new(&transaction));

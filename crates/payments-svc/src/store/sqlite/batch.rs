@@ -9,7 +9,12 @@
 //! 4. Writes do not expire in the queue (`start_timeout`): only a full queue rejects them.
 //! 5. The balance of a merchant is one row, because only one batch writes at a time.
 
-use std::{cell::RefCell, collections::hash_map::Entry, sync::LazyLock, time::Duration};
+use std::{
+    cell::RefCell,
+    collections::hash_map::Entry,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
@@ -25,6 +30,7 @@ use super::super::{
     load::{LOCKED, Query, READ},
     now, rows, tables,
 };
+use super::transactions::TransactionCache;
 use crate::domain::{
     Id, IdGenerator, PayoutRequest,
     write::{Balance, Changes, LoadedRows, Needs, PayoutState, Write},
@@ -50,11 +56,12 @@ const HELD: &str = "SELECT coalesce(sum(balance), 0) FROM lines
 pub(in super::super) struct Writer {
     pub(super) db: Embedded,
     ids: RefCell<IdGenerator>,
+    transactions: Arc<TransactionCache>,
 }
 
 impl Writer {
-    pub(super) fn new(db: Embedded) -> Self {
-        Self { db, ids: RefCell::new(new_ids()) }
+    pub(super) fn new(db: Embedded, transactions: Arc<TransactionCache>) -> Self {
+        Self { db, ids: RefCell::new(new_ids()), transactions }
     }
 }
 
@@ -98,6 +105,7 @@ impl Engine for Writer {
     ) -> Result<Vec<WriteResult>, Failure> {
         if !decided.changes.is_empty() {
             write(&open, &decided.changes, self.ids.borrow().last()).map_err(failure)?;
+            let _changing = self.transactions.change(&decided.changes);
             self.db.commit(open).map_err(failure)?;
         }
         Ok(decided.answers)

@@ -1,6 +1,6 @@
 //! Reads of a store, compared with the model: the same tables in memory.
 
-use std::{cmp::Reverse, collections::BTreeMap, fmt::Debug, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, fmt::Debug, sync::Arc, time::Duration};
 
 use jiff::civil::date;
 use proptest::{
@@ -8,11 +8,13 @@ use proptest::{
     test_runner::TestRunner,
 };
 
+use common::sqlite::LookUp;
 use refinery::Target;
 
 use super::{
     super::{Endpoint, Found, Owner, PaidRun, Store, StoreConfig, check::Scope, now},
     batch::tests::SqliteAndModel,
+    transactions::TransactionCache,
     *,
 };
 use crate::domain::{
@@ -21,7 +23,7 @@ use crate::domain::{
     QueuedEntry, SavedCard, SendingReport, Transaction, TransactionTerms, TransactionVersion,
     UnansweredPayment,
     write::{
-        Action, KeyState, KeyedRequest, NewApiKey, NewOutboxEntry, OutboxRetry,
+        Action, Changes, KeyState, KeyedRequest, NewApiKey, NewOutboxEntry, OutboxRetry,
         StoredIdempotencyKey,
         tests::{
             generators::{batches, setup_batches},
@@ -38,7 +40,7 @@ async fn filled() -> (tempfile::TempDir, Store, Tables) {
 /// A store after the first batches and `times` lists of random batches, and its rows in memory.
 async fn store_with(times: usize) -> (tempfile::TempDir, Store, Tables) {
     let dir = tempfile::tempdir().unwrap();
-    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None };
+    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None, cache: 0 };
     let store = Store::open(&config).await.unwrap();
     let mut both = SqliteAndModel::of(engine::open(&dir.path().join(DATABASE)).unwrap());
     let mut runner = TestRunner::deterministic();
@@ -109,7 +111,8 @@ async fn single_rows_are_read_as_written() {
         for &id in tables.transactions.keys() {
             let transaction = with_trail(&tables, id);
             let (merchant, is_member) = (transaction.merchant, is_member(transaction.merchant));
-            assert_found(store.transaction(id, key).await.unwrap(), &transaction, is_member);
+            let found = store.transaction(id, key).await.unwrap();
+            assert_found(found, &Arc::new(transaction.clone()), is_member);
             let currency = transaction.currency;
             let terms = tables.merchants[&merchant].terms();
             let transaction_terms = TransactionTerms { id, merchant, currency, terms };
@@ -471,7 +474,7 @@ async fn the_migration_of_api_keys_keeps_the_key_of_every_app() {
         .unwrap();
     drop(db);
 
-    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None };
+    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None, cache: 0 };
     let store = Store::open(&config).await.unwrap();
     assert_eq!(store.app_by_key(key).await.unwrap().map(|app| app.id), Some(id));
     let page_query = PageQuery { limit: 9, before: None, after: None };
@@ -479,4 +482,40 @@ async fn the_migration_of_api_keys_keeps_the_key_of_every_app() {
     let kept = ApiKeyDetails { id, name: None, created, last_used: None };
     assert_eq!(store.clone().api_keys(id, page_query).await.unwrap(), [kept]);
     store.close().await;
+}
+
+/// Reads the transaction three times. Returns how often it was in the cache.
+fn hits(cache: &TransactionCache, transaction: &Arc<Transaction>, caller: ApiKeyDigest) -> usize {
+    let is_hit = |_: &i32| match cache.look_up(transaction.id, caller) {
+        LookUp::Value(found) => found == *transaction,
+        LookUp::Absent(place) => {
+            place.keep(Arc::clone(transaction));
+            false
+        }
+    };
+    (0..3).filter(is_hit).count()
+}
+
+#[tokio::test]
+async fn a_cached_transaction_is_valid_for_its_app_until_access_ends() {
+    let (_dir, _store, tables) = store_with(1).await;
+    let first = *tables.transactions.keys().next().unwrap();
+    let transaction = Arc::new(with_trail(&tables, first));
+    let [app, other] = ["app", "other"].map(ApiKeyDigest::of);
+    let cache = TransactionCache::new(1 << 20);
+    assert_eq!([hits(&cache, &transaction, app), hits(&cache, &transaction, app)], [1, 3]);
+    assert!(matches!(cache.look_up(first, other), LookUp::Absent(_)));
+    assert_eq!(hits(&cache, &transaction, app), 2);
+
+    let mut changes = Changes::default();
+    changes.deleted_api_keys.insert(Id::MAX);
+    let LookUp::Absent(before) = cache.look_up(Id::MAX, app) else { panic!("it is cached") };
+    let LookUp::Absent(read_before) = cache.look_up(Id::MAX, app) else { panic!("it is cached") };
+    drop(before);
+    let changing = cache.change(&changes);
+    assert_eq!(hits(&cache, &transaction, app), 0);
+    drop(changing);
+    read_before.keep(Arc::clone(&transaction));
+    assert!(matches!(cache.look_up(Id::MAX, app), LookUp::Absent(_)));
+    assert_eq!(hits(&cache, &transaction, app), 2);
 }
