@@ -9,6 +9,7 @@ mod health;
 pub(crate) mod idle;
 mod live_payments;
 pub(crate) mod push_latency;
+pub(crate) mod reconnect;
 mod replicas;
 mod set;
 mod sign_in_memory;
@@ -48,6 +49,8 @@ pub(crate) enum Figure {
     PushLatency,
     /// Resident memory of idle watching sockets
     Idle,
+    /// Time until ten thousand clients are served again after a kill, and others' latency
+    Reconnect,
     /// Time to the first byte, duration and memory of a find that matches a million objects
     Find,
     /// Sets, gets and pushes on PostgreSQL, through one replica and through three: pgbench
@@ -74,7 +77,7 @@ pub(crate) enum Figure {
 impl Figure {
     /// In the order of measurement. The figures that share the store with a million objects come
     /// last, because that store runs until the end.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Health,
         Self::Authenticate,
         Self::SignInMemory,
@@ -87,6 +90,7 @@ impl Figure {
         Self::PushLatency,
         Self::Replicas,
         Self::Idle,
+        Self::Reconnect,
         Self::Find,
         Self::Get,
     ];
@@ -240,6 +244,7 @@ impl Bench {
                 Figure::Replicas => replicas::measure(self, &mut table).await,
                 Figure::PushLatency => push_latency::measure(self, &mut table).await,
                 Figure::Idle => idle::measure(self, &mut table).await,
+                Figure::Reconnect => reconnect::measure(self, &mut table).await,
                 Figure::Find => find::measure(self, &mut table).await,
                 Figure::Get => get::measure(self, &mut table).await,
                 Figure::Health => health::measure(self, &mut table).await,

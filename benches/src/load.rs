@@ -18,7 +18,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::{process::Command, task::JoinSet, time::timeout};
 
 use crate::{
-    figures::{find::Find, idle::Idle, push_latency::PushLatency, watch::Watch},
+    figures::{
+        find::Find, idle::Idle, push_latency::PushLatency, reconnect::Reconnect, watch::Watch,
+    },
     load::exchange::{Exchange, Fill},
 };
 
@@ -62,6 +64,7 @@ pub(crate) async fn run_job(kind: &str, job: &str) -> Result<String> {
         Find::KIND => perform::<Find>(job).await,
         Idle::KIND => perform::<Idle>(job).await,
         PushLatency::KIND => perform::<PushLatency>(job).await,
+        Reconnect::KIND => perform::<Reconnect>(job).await,
         Watch::KIND => perform::<Watch>(job).await,
         _ => bail!("unknown kind of job: {kind}"),
     }

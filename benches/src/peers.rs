@@ -85,10 +85,8 @@ async fn start_objstore(
         .env("OBJSTORE_REGISTER_LIMIT", "off")
         .env(CONNECTIONS.0, CONNECTIONS.1)
         .envs(settings.iter().copied());
-    Server::start(command, port, Ready::Answering, directory).await?.with_context(|| {
-        let program = bench.service.display();
-        format!("{program} does not exist: run cargo build --release -p objstore-svc")
-    })
+    let server = Server::start(command, port, Ready::Answering, directory).await?;
+    server.with_context(|| missing(&bench.service, "objstore-svc"))
 }
 
 /// Starts authsvc. Without a portal, every sign-in fails.
@@ -103,10 +101,8 @@ pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Se
     if let Some(portal) = portal {
         command.env("PORTAL_URL", portal.url()).env("PORTAL_CA_FILE", &portal.ca_file);
     }
-    Server::start(command, port, Ready::Accepting, directory(bench)?).await?.with_context(|| {
-        let program = bench.authsvc.display();
-        format!("{program} does not exist: run cargo build --release -p authsvc")
-    })
+    let server = Server::start(command, port, Ready::Accepting, directory(bench)?).await?;
+    server.with_context(|| missing(&bench.authsvc, "authsvc"))
 }
 
 /// Starts payments-svc on SQLite.
@@ -128,28 +124,51 @@ pub(crate) async fn payments_with(
     let database = postgres.map(Postgres::url).unwrap_or_default();
     let (port, pos_port, directory) = (free_port()?, free_port()?, directory(bench)?);
     let data = directory.path().join("payments");
-    let command = |subcommand: &[&str]| {
-        let mut command = Command::new(&bench.payments);
-        command.args(subcommand).env("HOST", "127.0.0.1").env("PORT", port.to_string());
-        command.env("PAYMENTS_POS_PORT", pos_port.to_string()).env("PAYMENTS_DATA_DIR", &data);
-        command.env("PAYMENTS_DATABASE_URL", &database).env(CONNECTIONS.0, CONNECTIONS.1);
-        command.env("PAYMENTS_WEBHOOKS_INSECURE", "true");
-        for limit in ["ATTEMPT", "DECLINE", "CARD", "APP", "INVITATION"] {
-            command.env(format!("PAYMENTS_{limit}_LIMIT"), "off");
-        }
+    let command = || {
+        let mut command = payments_command(bench, port, pos_port, &data);
+        command.env("PAYMENTS_DATABASE_URL", &database);
         command.envs(acquirer.into_iter().flat_map(Acquirer::settings));
         command
     };
-    let missing = || {
-        let program = bench.payments.display();
-        format!("{program} does not exist: run cargo build --release -p payments-svc")
-    };
-    let seeded = command(&["seed"]).status().await.with_context(missing)?;
+    let missing = || missing(&bench.payments, "payments-svc");
+    let seeded = command().arg("seed").status().await.with_context(missing)?;
     ensure!(seeded.success(), "payments-svc seed failed");
     let keys = fs::read_to_string(data.join("demo.env"))?;
     let names = directory.path().join("names");
-    let server = Server::start(command(&[]), port, Ready::Answering, directory).await?;
+    let server = Server::start(command(), port, Ready::Answering, directory).await?;
     Shop::new(server.with_context(missing)?, pos_port, &keys, names)
+}
+
+/// Starts payments-svc with a copy of the store of `shop` and a cache of this size.
+pub(crate) async fn payments_like(bench: &Bench, shop: &Shop, cache: &str) -> Result<Server> {
+    let (port, directory) = (free_port()?, directory(bench)?);
+    let data = directory.path().join("payments");
+    let mut backup = Command::new(&bench.payments);
+    backup.arg("backup").arg("--to").arg(data.join("payments.db"));
+    fs::create_dir(&data)?;
+    let original = shop.server.directory().join("payments");
+    let copied = backup.env("PAYMENTS_DATA_DIR", original).status();
+    ensure!(copied.await?.success(), "payments-svc backup failed");
+    let mut command = payments_command(bench, port, free_port()?, &data);
+    command.env("PAYMENTS_CACHE", cache);
+    let server = Server::start(command, port, Ready::Answering, directory).await?;
+    server.with_context(|| missing(&bench.payments, "payments-svc"))
+}
+
+fn payments_command(bench: &Bench, port: u16, pos_port: u16, data: &Path) -> Command {
+    let mut command = Command::new(&bench.payments);
+    command.env("HOST", "127.0.0.1").env("PORT", port.to_string());
+    command.env("PAYMENTS_POS_PORT", pos_port.to_string()).env("PAYMENTS_DATA_DIR", data);
+    command.env("PAYMENTS_WEBHOOKS_INSECURE", "true").env(CONNECTIONS.0, CONNECTIONS.1);
+    for limit in ["ATTEMPT", "DECLINE", "CARD", "APP", "INVITATION"] {
+        command.env(format!("PAYMENTS_{limit}_LIMIT"), "off");
+    }
+    command
+}
+
+/// The error for a program that is not there.
+fn missing(program: &Path, package: &str) -> String {
+    format!("{} does not exist: run cargo build --release -p {package}", program.display())
 }
 
 /// Starts the bare relay to `portal`.
