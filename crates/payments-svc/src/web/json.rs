@@ -2,19 +2,31 @@
 
 use axum::{
     Json,
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
-    app::Paid,
+    app::{self, Paid, StoreError},
     domain::{Id, ProcessingError},
+    web::Error,
 };
+
+/// Expected bytes of a response. Axum's `Json` begins with 128, and copies at each growth.
+const LENGTH: usize = 1024;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A response `{"<name>": <value>}`.
 pub(crate) fn envelope(status: StatusCode, name: &'static str, value: impl Serialize) -> Response {
-    (status, Json(One(name, value))).into_response()
+    let mut json = Vec::with_capacity(LENGTH);
+    match serde_json::to_writer(&mut json, &One(name, value)) {
+        Ok(()) => (status, [(header::CONTENT_TYPE, JSON)], json).into_response(),
+        Err(error) => {
+            Error::App(app::Error::Internal(StoreError::ReadFailed(error.into()))).into_response()
+        }
+    }
 }
 
 /// The response to a payment: 201, or 400 if it was declined. Both name the stored transaction.
