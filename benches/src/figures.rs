@@ -5,6 +5,7 @@ mod authenticate;
 mod captures;
 pub(crate) mod find;
 mod get;
+mod growth;
 mod health;
 pub(crate) mod idle;
 mod live_payments;
@@ -57,6 +58,8 @@ pub(crate) enum Figure {
     Replicas,
     /// Reads of 256 B values among a million objects: a bare axum route
     Get,
+    /// Sets and gets in stores of 10,000 to 5,000,000 objects
+    ObjectGrowth,
     /// Answers of authsvc without the portal, `GET /health` and an invalid sign-in: a bare axum
     /// route, FastAPI
     Health,
@@ -70,6 +73,8 @@ pub(crate) enum Figure {
     LivePayments,
     /// Reads and pages of a million transactions: a bare axum route
     Transactions,
+    /// Reads and captures in stores of 10,000 to 5,000,000 transactions
+    TransactionGrowth,
     /// `GET /health` while a thousand sign-ins wait for a slow portal
     SlowPortal,
 }
@@ -77,7 +82,7 @@ pub(crate) enum Figure {
 impl Figure {
     /// In the order of measurement. The figures that share the store with a million objects come
     /// last, because that store runs until the end.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Health,
         Self::Authenticate,
         Self::SignInMemory,
@@ -85,12 +90,14 @@ impl Figure {
         Self::Captures,
         Self::LivePayments,
         Self::Transactions,
+        Self::TransactionGrowth,
         Self::Set,
         Self::Watch,
         Self::PushLatency,
         Self::Replicas,
         Self::Idle,
         Self::Reconnect,
+        Self::ObjectGrowth,
         Self::Find,
         Self::Get,
     ];
@@ -99,7 +106,9 @@ impl Figure {
     pub(crate) fn service(self) -> &'static str {
         match self {
             Self::Health | Self::Authenticate | Self::SignInMemory | Self::SlowPortal => "authsvc",
-            Self::Captures | Self::LivePayments | Self::Transactions => "payments-svc",
+            Self::Captures | Self::LivePayments | Self::Transactions | Self::TransactionGrowth => {
+                "payments-svc"
+            }
             _ => "objstore-svc",
         }
     }
@@ -143,6 +152,8 @@ pub(crate) struct Scale {
     pub(crate) captured: u64,
     /// Transactions stored for `transactions`.
     pub(crate) transactions: u64,
+    /// Objects or transactions stored for each store of the growth figures, the fewest first.
+    pub(crate) sizes: &'static [u64],
     /// Requests before `sign-in-memory` reads the memory.
     pub(crate) requests: u64,
     /// Sign-ins that wait in `slow-portal`.
@@ -195,6 +206,7 @@ impl Bench {
                 idle_sockets: 200,
                 captured: 2_000,
                 transactions: 5_000,
+                sizes: &[500, 1_000],
                 requests: 5_000,
                 waiting: 100,
                 delay: seconds(1.0),
@@ -210,6 +222,7 @@ impl Bench {
                 idle_sockets: 10_000,
                 captured: 100_000,
                 transactions: 1_000_000,
+                sizes: &[10_000, 100_000, 1_000_000, 5_000_000],
                 requests: 100_000,
                 waiting: 1_000,
                 delay: seconds(5.0),
@@ -253,6 +266,8 @@ impl Bench {
                 Figure::Captures => captures::measure(self, &mut table).await,
                 Figure::LivePayments => live_payments::measure(self, &mut table).await,
                 Figure::Transactions => transactions::measure(self, &mut table).await,
+                Figure::TransactionGrowth => growth::of_transactions(self, &mut table).await,
+                Figure::ObjectGrowth => growth::of_objects(self, &mut table).await,
                 Figure::SlowPortal => slow_portal::measure(self, &mut table).await,
             };
             table.failure = measured.err().map(|error| format!("{error:#}"));

@@ -114,7 +114,7 @@ impl Shop {
         let call = payment(PLACEHOLDER, "4100000000000000");
         let names = Some(file("keys"));
         let fill = Fill { address: self.pos, call, connections: CONNECTIONS, count, names };
-        load::run_in_child(&fill, Duration::from_secs(600))
+        load::run_in_child(&fill, Duration::from_secs(1200))
             .await
             .context("creating transactions")?;
         let mut ids = Vec::new();

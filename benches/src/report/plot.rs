@@ -24,11 +24,12 @@ pub(crate) struct Plot {
 }
 
 /// All plots, in the order of the page.
-pub(crate) const PLOTS: [Plot; 8] = [
+pub(crate) const PLOTS: [Plot; 10] = [
     Plot { name: "objstore-writes", service: "objstore-svc", figures: &[Figure::Set] },
     Plot { name: "objstore-push", service: "objstore-svc", figures: &[Figure::PushLatency] },
     Plot { name: "objstore-reads", service: "objstore-svc", figures: &[Figure::Get] },
     Plot { name: "objstore-postgresql", service: "objstore-svc", figures: &[Figure::Replicas] },
+    Plot { name: "objstore-growth", service: "objstore-svc", figures: &[Figure::ObjectGrowth] },
     Plot { name: "authsvc-answers", service: "authsvc", figures: &[Figure::Health] },
     Plot {
         name: "authsvc-sign-ins",
@@ -37,6 +38,11 @@ pub(crate) const PLOTS: [Plot; 8] = [
     },
     Plot { name: "payments-captures", service: "payments-svc", figures: &[Figure::Captures] },
     Plot { name: "payments-reads", service: "payments-svc", figures: &[Figure::Transactions] },
+    Plot {
+        name: "payments-growth",
+        service: "payments-svc",
+        figures: &[Figure::TransactionGrowth],
+    },
 ];
 
 /// The part of a picture that shows one load.

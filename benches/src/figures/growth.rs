@@ -1,0 +1,109 @@
+//! Rates in stores of several sizes: whether they stay flat while a store grows.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::{
+    figures::{Bench, captures},
+    load::{
+        self,
+        exchange::{Exchange, Fill},
+        line::{Call, PLACEHOLDER},
+        object,
+    },
+    peers::{self, server::Server, shop::Shop},
+    report::{Rounds, Row, Table, count},
+};
+
+const CONNECTIONS: u64 = 64;
+/// Connections that fill a store of objects.
+const FILLING: u64 = 256;
+/// Target: rate divided by the rate in the smallest store.
+const TARGET_OF_SMALLEST: f64 = 0.8;
+
+/// A load on a store of this size.
+type Sized = (u64, Exchange);
+
+/// Sets and gets of uniformly drawn objects.
+pub(crate) async fn of_objects(bench: &Bench, table: &mut Table) -> Result<()> {
+    let mut stores = Vec::new();
+    for &size in bench.scale.sizes {
+        let server = peers::objstore(bench).await?;
+        let cookie = server.session().await?;
+        let call = object::set_call(&cookie);
+        let (address, connections) = (server.address, FILLING);
+        let fill = Fill { address, call, connections, count: size, names: None };
+        load::run_in_child(&fill, Duration::from_secs(600)).await.context("filling the store")?;
+        stores.push((size, server, cookie));
+    }
+    let each = |call: fn(&str) -> Call| -> Vec<Sized> {
+        let load = |(size, server, cookie): &(u64, Server, String)| {
+            let exchange = bench.exchange(server, call(cookie), CONNECTIONS);
+            (*size, Exchange { keys: *size, ..exchange })
+        };
+        stores.iter().map(load).collect()
+    };
+    let title = format!("Get, 256 B, {CONNECTIONS} connections, by size of the store");
+    compare(bench, table, &title, "objects", &each(object::get_call)).await?;
+    let title = format!("Durable set, 256 B, {CONNECTIONS} connections, by size of the store");
+    compare(bench, table, &title, "objects", &each(object::set_call)).await
+}
+
+/// Reads and captures of uniformly drawn transactions.
+pub(crate) async fn of_transactions(bench: &Bench, table: &mut Table) -> Result<()> {
+    let mut stores = Vec::new();
+    for &size in bench.scale.sizes {
+        let shop = peers::payments(bench).await?;
+        let merchants = shop.merchants(1).await?;
+        let ids = shop.pay(&merchants, size).await?;
+        stores.push((size, shop, ids));
+    }
+    let each = |call: fn(&Shop) -> Call| -> Vec<Sized> {
+        let load = |(size, shop, ids): &(u64, Shop, _)| {
+            let exchange = bench.exchange(&shop.server, call(shop), CONNECTIONS);
+            (*size, Exchange { keys: *size, names: Some(Clone::clone(ids)), ..exchange })
+        };
+        stores.iter().map(load).collect()
+    };
+    let title = format!("GET /transactions/<id>, {CONNECTIONS} connections, by size of the store");
+    compare(bench, table, &title, "transactions", &each(read)).await?;
+    let title = format!("Durable captures, {CONNECTIONS} connections, by size of the store");
+    let capture = |shop: &Shop| captures::capture(&shop.credentials);
+    compare(bench, table, &title, "transactions", &each(capture)).await
+}
+
+fn read(shop: &Shop) -> Call {
+    let path = format!("/transactions/{PLACEHOLDER}");
+    Call::Get { path, headers: shop.credentials.clone() }
+}
+
+/// Measures the same load on each store, and compares it with that on the first.
+async fn compare(
+    bench: &Bench,
+    table: &mut Table,
+    title: &str,
+    unit: &str,
+    loads: &[Sized],
+) -> Result<()> {
+    let mut rounds: Vec<_> = loads.iter().map(|_| Rounds::default()).collect();
+    for _ in 0..bench.scale.rounds {
+        for ((_, exchange), rounds) in loads.iter().zip(&mut rounds) {
+            rounds.add(load::run_in_child(exchange, Duration::from_secs(90)).await?);
+        }
+    }
+    let name = |size: u64| format!("{} {unit}", count(size as f64));
+    let mut smallest = None;
+    for ((size, _), rounds) in loads.iter().zip(&rounds) {
+        let row = Row::ours(title, &name(*size)).exchanges(rounds);
+        let rate = rounds.rate.median();
+        table.row(match &smallest {
+            Some((first, of_first)) => {
+                row.at_least(rate / of_first, TARGET_OF_SMALLEST, &format!(" × {first}"))
+            }
+            None => row,
+        });
+        smallest.get_or_insert_with(|| (name(*size), rate));
+    }
+    Ok(())
+}
