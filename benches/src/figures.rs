@@ -181,9 +181,8 @@ pub(crate) struct Bench {
     filled: OnceCell<Filled>,
 }
 
-/// A running objstore-svc with [`Scale::objects`] objects.
+/// A running objstore-svc with objects.
 pub(crate) struct Filled {
-    /// The service, restarted after it was filled.
     pub(crate) server: Server,
     /// Value of the Cookie header of a registered client.
     pub(crate) cookie: String,
@@ -300,18 +299,24 @@ impl Bench {
     }
 
     async fn fill(&self) -> Result<Filled> {
-        let mut server = peers::objstore(self).await?;
+        let mut filled = self.store_of(self.scale.objects).await?;
+        // Memory must be measured in a fresh process.
+        filled.server.restart().await?;
+        Ok(filled)
+    }
+
+    /// Starts objstore-svc and sets this many objects.
+    async fn store_of(&self, objects: u64) -> Result<Filled> {
+        let server = peers::objstore(self).await?;
         let cookie = server.session().await?;
         let fill = Fill {
             address: server.address,
             call: object::set_call(&cookie),
             connections: 256,
-            count: self.scale.objects,
+            count: objects,
             names: None,
         };
-        load::run_in_child(&fill, Duration::from_secs(180)).await.context("filling the store")?;
-        // Memory must be measured in a fresh process.
-        server.restart().await?;
+        load::run_in_child(&fill, Duration::from_secs(600)).await.context("filling the store")?;
         Ok(Filled { server, cookie })
     }
 }

@@ -2,23 +2,16 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::{
-    figures::{Bench, captures},
-    load::{
-        self,
-        exchange::{Exchange, Fill},
-        line::{Call, PLACEHOLDER},
-        object,
-    },
-    peers::{self, server::Server, shop::Shop},
+    figures::{Bench, Filled, captures, transactions},
+    load::{self, exchange::Exchange, line::Call, object},
+    peers::{self, shop::Shop},
     report::{Rounds, Row, Table, count},
 };
 
 const CONNECTIONS: u64 = 64;
-/// Connections that fill a store of objects.
-const FILLING: u64 = 256;
 /// Target: rate divided by the rate in the smallest store.
 const TARGET_OF_SMALLEST: f64 = 0.8;
 
@@ -29,17 +22,11 @@ type Sized = (u64, Exchange);
 pub(crate) async fn of_objects(bench: &Bench, table: &mut Table) -> Result<()> {
     let mut stores = Vec::new();
     for &size in bench.scale.sizes {
-        let server = peers::objstore(bench).await?;
-        let cookie = server.session().await?;
-        let call = object::set_call(&cookie);
-        let (address, connections) = (server.address, FILLING);
-        let fill = Fill { address, call, connections, count: size, names: None };
-        load::run_in_child(&fill, Duration::from_secs(600)).await.context("filling the store")?;
-        stores.push((size, server, cookie));
+        stores.push((size, bench.store_of(size).await?));
     }
     let each = |call: fn(&str) -> Call| -> Vec<Sized> {
-        let load = |(size, server, cookie): &(u64, Server, String)| {
-            let exchange = bench.exchange(server, call(cookie), CONNECTIONS);
+        let load = |(size, store): &(u64, Filled)| {
+            let exchange = bench.exchange(&store.server, call(&store.cookie), CONNECTIONS);
             (*size, Exchange { keys: *size, ..exchange })
         };
         stores.iter().map(load).collect()
@@ -67,15 +54,10 @@ pub(crate) async fn of_transactions(bench: &Bench, table: &mut Table) -> Result<
         stores.iter().map(load).collect()
     };
     let title = format!("GET /transactions/<id>, {CONNECTIONS} connections, by size of the store");
-    compare(bench, table, &title, "transactions", &each(read)).await?;
+    compare(bench, table, &title, "transactions", &each(transactions::read)).await?;
     let title = format!("Durable captures, {CONNECTIONS} connections, by size of the store");
     let capture = |shop: &Shop| captures::capture(&shop.credentials);
     compare(bench, table, &title, "transactions", &each(capture)).await
-}
-
-fn read(shop: &Shop) -> Call {
-    let path = format!("/transactions/{PLACEHOLDER}");
-    Call::Get { path, headers: shop.credentials.clone() }
 }
 
 /// Measures the same load on each store, and compares it with that on the first.

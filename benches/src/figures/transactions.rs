@@ -12,7 +12,7 @@ use crate::{
         exchange::{Exchange, Exchanged},
         line::{Call, Line, PLACEHOLDER, Template},
     },
-    peers::{self, server::Server},
+    peers::{self, server::Server, shop::Shop},
     report::{Rounds, Row, Table, count},
 };
 
@@ -49,7 +49,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         load::run_in_child(&exchange, Duration::from_secs(60)).await
     };
 
-    let read = get(format!("/transactions/{PLACEHOLDER}"));
+    let read = read(&shop);
     let template = Template::new(&read, Some(&ids))?;
     let bytes = Line::open(shop.server.address).await?.exchange(&template, 0).await?;
     let bare = peers::bare(bench, bytes).await?;
@@ -86,4 +86,10 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let times = deep_pages.p99() / first_pages.p99();
     table.row(row.at_most(times, TARGET_OF_FIRST, " × p99 of the first page"));
     Ok(())
+}
+
+/// Reads the transaction whose ID has the number of the request.
+pub(super) fn read(shop: &Shop) -> Call {
+    let path = format!("/transactions/{PLACEHOLDER}");
+    Call::Get { path, headers: shop.credentials.clone() }
 }
