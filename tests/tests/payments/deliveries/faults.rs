@@ -26,15 +26,7 @@ async fn broken_receivers_get_everything_later_and_delay_no_other() {
     let service = service_for(&healthy).await;
     let merchant = service.merchant().await;
     let webhook = Webhook::at(&merchant.app, &healthy).await;
-    // From the first event on, the service delivers to the new webhook.
-    merchant.pay("EUR", 100).await;
-    healthy.until(|received| received.len() == 1).await;
-    let pause = Duration::from_millis(100);
-    load(&merchant, 4, 4, pause).await;
-    webhook.is_complete(&healthy, Repeats::None).await;
-    let alone = healthy.received().split_off(1);
-
-    let mut broken = Vec::new();
+    let mut others = Vec::new();
     for reply in [
         Reply::Slow(Duration::from_millis(300)),
         Reply::Status(500),
@@ -43,29 +35,47 @@ async fn broken_receivers_get_everything_later_and_delay_no_other() {
         Reply::Status(204),
     ] {
         let receiver = healthy.another();
-        receiver.reply(reply);
-        broken.push((Webhook::at(&merchant.app, &receiver).await, receiver));
+        others.push((Webhook::at(&merchant.app, &receiver).await, receiver, reply));
     }
-    broken[4].1.close().await;
+    // From the first event on, the service delivers to all webhooks.
+    merchant.pay("EUR", 100).await;
+    for receiver in others.iter().map(|(_, receiver, _)| receiver).chain([&healthy]) {
+        receiver.until(|received| received.len() == 1).await;
+    }
+    let pause = Duration::from_millis(100);
+    load(&merchant, 4, 4, pause).await;
+    webhook.is_complete(&healthy, Repeats::None).await;
+    let before = healthy.received().split_off(1);
+    for (webhook, receiver, _) in &others {
+        webhook.is_complete(receiver, Repeats::None).await;
+    }
+    let sent = 1 + before.len();
+
+    for (_, receiver, reply) in &others {
+        receiver.reply(*reply);
+    }
+    others[4].1.close().await;
     load(&merchant, 4, 8, pause).await;
     webhook.is_complete(&healthy, Repeats::None).await;
-    let together = healthy.received().split_off(1 + alone.len());
-    let (alone, together) = (p99(&alone), p99(&together));
-    println!("p99 alone: {alone:?}, beside broken receivers: {together:?}");
-    // On a busy machine, a receiver alone also waits.
-    assert!(together < P99 + alone, "{together:?} instead of {alone:?}");
+    let beside = healthy.received().split_off(sent);
+    let (before, beside) = (p99(&before), p99(&beside));
+    println!("p99 beside healthy receivers: {before:?}, beside broken ones: {beside:?}");
+    // On a busy machine, an event also waits beside healthy receivers.
+    assert!(beside < P99 + before, "{beside:?} instead of {before:?}");
     // At most 16 at once: the next ones follow after the timeout of ten seconds.
-    let silent = broken[2].1.received();
+    let silent = others[2].1.received().split_off(sent);
     let first = silent[0].at;
     let at_once = silent.iter().filter(|it| it.at - first < Duration::from_secs(9)).count();
     assert!(at_once <= 16, "{at_once} requests at once");
-    assert_eq!(accepted(&broken[1].1.received()).len(), 0);
+    assert_eq!(accepted(&others[1].1.received()).len(), sent);
 
-    broken[4].1.open();
-    for (_, receiver) in &broken {
+    others[4].1.open();
+    for (webhook, receiver, _) in &others {
         receiver.answer(204);
+        // On a busy machine, the load takes so long that the next retries are minutes away.
+        webhook.restart().await;
     }
-    for (webhook, receiver) in &broken {
+    for (webhook, receiver, _) in &others {
         webhook.is_complete(receiver, Repeats::None).await;
     }
     for (outcome, count) in [("refused", 16), ("connection_failed", 32), ("timed_out", 16)] {
