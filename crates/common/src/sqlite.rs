@@ -56,7 +56,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// page to the WAL and then to the database, so half the page size means half the bytes written.
 const PAGE_SIZE: i64 = 2048;
 
-/// Bytes of the database that are memory-mapped, so that reads do not copy them.
+/// Bytes of the database that are memory-mapped, so that reads do not copy them. SQLite must be
+/// compiled with this maximum.
 const MAPPED: i64 = 64 * 1024 * 1024 * 1024;
 
 /// Page cache of one connection, in KiB.
@@ -233,6 +234,19 @@ fn copy(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `.cargo/config.toml` has the options. A test of system calls shows that commits use
+    /// `fdatasync`: SQLite does not list that option.
+    #[test]
+    fn sqlite_is_compiled_as_configured() {
+        let connection = Connection::open_in_memory().unwrap();
+        let mut statement = connection.prepare("PRAGMA compile_options").unwrap();
+        let options = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let options: Vec<_> = options.collect::<rusqlite::Result<_>>().unwrap();
+        for wanted in ["DEFAULT_MEMSTATUS=0".to_owned(), format!("MAX_MMAP_SIZE={MAPPED:#x}")] {
+            assert!(options.contains(&wanted), "{wanted}: {options:#?}");
+        }
+    }
 
     #[test]
     fn an_sqlite_that_is_too_old_is_rejected_with_both_versions() {
