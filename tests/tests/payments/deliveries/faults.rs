@@ -60,8 +60,9 @@ async fn broken_receivers_get_everything_later_and_delay_no_other() {
     let beside = healthy.received().split_off(sent);
     let (before, beside) = (p99(&before), p99(&beside));
     println!("p99 beside healthy receivers: {before:?}, beside broken ones: {beside:?}");
-    // On a busy machine, an event also waits beside healthy receivers.
-    assert!(beside < P99 + before, "{beside:?} instead of {before:?}");
+    // On a busy machine, events also wait beside healthy receivers. The second load is twice as long,
+    // so they may wait twice as long.
+    assert!(beside < P99 + 2 * before, "{beside:?} instead of {before:?}");
     // At most 16 at once: the next ones follow after the timeout of ten seconds.
     let silent = others[2].1.received().split_off(sent);
     let first = silent[0].at;
