@@ -1,5 +1,7 @@
 //! Receivers that fail: nothing is lost, and no other receiver waits.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use blackbox::soak::{rounds, seed};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
@@ -83,6 +85,24 @@ async fn broken_receivers_get_everything_later_and_delay_no_other() {
         metric(&service, &attempts(outcome), |counted| counted >= count).await;
     }
     metric(&service, "payments_webhook_oldest_event_seconds", |age| age == 0).await;
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_repeated_by_itself() {
+    let receiver = Receiver::new().await;
+    let service = service_for(&receiver).await;
+    let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &receiver).await;
+    let has_failed = AtomicBool::new(false);
+    receiver.reply_by(move |_, _| {
+        Reply::Status(if has_failed.swap(true, Ordering::SeqCst) { 204 } else { 500 })
+    });
+    merchant.pay("EUR", 100).await;
+    webhook.is_complete(&receiver, Repeats::None).await;
+    let received = receiver.received();
+    assert_eq!(received.len(), 2);
+    let delay = received[1].at - received[0].at;
+    assert!(delay > Duration::from_secs(4), "{delay:?} instead of 5 s");
 }
 
 #[tokio::test]
