@@ -1,12 +1,9 @@
 //! demo-acquirer: its process, its control interface, and a client that signs as payments-svc does.
 
-use std::{
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::sync::{Arc, LazyLock};
 
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
-use reqwest::{Method, redirect::Policy};
+use reqwest::Method;
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
@@ -18,7 +15,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::{
-    http::{Answer, Request},
+    http::{Answer, Request, builder},
     openapi::Document,
     payments::{self, seconds},
     process::{self, DEADLINE, Process},
@@ -327,11 +324,5 @@ fn client(ca: CertificateDer<'_>) -> reqwest::Client {
         .expect("the provider has them")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    reqwest::Client::builder()
-        .no_proxy()
-        .redirect(Policy::none())
-        .timeout(Duration::from_secs(60))
-        .tls_backend_preconfigured(tls)
-        .build()
-        .expect("a client can be made")
+    builder().tls_backend_preconfigured(tls).build().expect("a client can be made")
 }

@@ -24,16 +24,18 @@ pub fn client_from(address: Option<IpAddr>) -> reqwest::Client {
     // In a build together with authsvc, reqwest has TLS and needs a crypto provider. An error means
     // that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    builder().local_address(address).build().expect("a client can be made")
+}
+
+/// The options of all clients: no proxy, no redirects, and a timeout.
+pub fn builder() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .timeout(Duration::from_secs(60))
-        // The services close a connection that is idle for a minute. A request that is sent in that
-        // moment has no answer.
-        .pool_idle_timeout(Duration::from_secs(30))
-        .local_address(address)
-        .build()
-        .expect("a client can be made")
+        // A request on a connection that the server is just closing has no answer. The services
+        // close a connection that is idle for a minute, the stand-ins after half a minute.
+        .pool_idle_timeout(Duration::from_secs(10))
 }
 
 /// A request being built.
