@@ -106,10 +106,10 @@ pub struct Place<'a, K, V>(Option<Placeholder<'a, K, V>>);
 
 impl<K: Eq + Hash + Clone, V: Clone> Place<'_, K, V> {
     /// Keeps the value, unless a batch has changed it meanwhile or it is read for the first time.
-    pub fn keep(self, value: V) {
+    pub fn keep(self, value: impl FnOnce() -> V) {
         if let Some(placeholder) = self.0 {
             // Fails if a batch has marked the key.
-            let _ = placeholder.insert(Entry::Value(value));
+            let _ = placeholder.insert(Entry::Value(value()));
         }
     }
 }
@@ -232,7 +232,7 @@ mod tests {
         match cache.look_up(&key.to_owned(), |_| true) {
             LookUp::Value(value) => value,
             LookUp::Absent(place) => {
-                place.keep(database);
+                place.keep(|| database);
                 database
             }
         }
@@ -263,7 +263,7 @@ mod tests {
         let LookUp::Absent(place) = cache.look_up(&"a".to_owned(), |value| *value > 2) else {
             panic!("an invalid value was returned");
         };
-        place.keep(3);
+        place.keep(|| 3);
         assert_eq!(read(&cache, "a", 4), 3);
     }
 
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(read(&cache, "a", 1), 1);
         let LookUp::Absent(place) = cache.look_up(&a, |_| true) else { panic!("kept too early") };
         drop(cache.change([&a].into_iter()));
-        place.keep(1);
+        place.keep(|| 1);
         assert_eq!([read(&cache, "a", 2), read(&cache, "a", 3)], [2, 2]);
     }
 

@@ -175,7 +175,7 @@ impl Sqlite {
         };
         let stored = self.lookups.read(|connection| read::object(connection, key))?.map(Arc::new);
         if let Some(stored) = &stored {
-            place.keep(Arc::clone(stored));
+            place.keep(|| Arc::clone(stored));
         }
         Ok(stored)
     }

@@ -45,7 +45,7 @@ impl Place<'_> {
     pub(in crate::store) fn keep(self, transaction: Arc<Transaction>) {
         let Self { place, caller, access } = self;
         if access.is_multiple_of(2) {
-            place.keep(Permitted { caller, access, transaction });
+            place.keep(|| Permitted { caller, access, transaction });
         }
     }
 }
