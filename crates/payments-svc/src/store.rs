@@ -67,6 +67,7 @@ mod values;
 use api_keys::ApiKeys;
 pub(crate) use check::CheckError;
 use check::Scope;
+pub(crate) use common::sqlite::LookUp;
 pub(crate) use deliveries::Endpoint;
 pub(crate) use events::EventFilter;
 pub(crate) use import::import;

@@ -1,6 +1,6 @@
 //! Identifies apps by their API keys, and checks their access to the resources of merchants.
 
-use std::sync::Arc;
+use bytes::Bytes;
 
 use super::{error::Error, payments::Payments};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
         ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, SavedCard,
         Transaction, Webhook,
     },
-    store::{Found, Snapshot, Store, StoreError},
+    store::{Found, LookUp, Snapshot, Store, StoreError},
 };
 
 /// A resource of a merchant, which every app of the merchant may read, or of an app.
@@ -37,7 +37,7 @@ macro_rules! accessible {
 
 accessible!(
     Merchant: merchant,
-    Arc<Transaction>: transaction,
+    Transaction: transaction,
     BalanceLine: line,
     SavedCard: card,
     Dispute: dispute,
@@ -86,6 +86,25 @@ impl Payments {
     ) -> Result<T, Error> {
         let found = T::find(&self.store, id, caller.key).await?;
         self.permitted(found, caller).await
+    }
+
+    /// The JSON of a transaction. `write` makes it, unless it is in memory because the app has read
+    /// it before. Fails as [`Self::find`] and `write` do.
+    pub(crate) async fn transaction_json<E: From<Error>>(
+        &self,
+        id: Id,
+        caller: &Credentials,
+        write: impl AsyncFnOnce(Transaction) -> Result<Bytes, E>,
+    ) -> Result<Bytes, E> {
+        let place = match self.store.transaction_json(id, caller.key) {
+            LookUp::Value(json) => return Ok(json),
+            LookUp::Absent(place) => place,
+        };
+        let json = write(self.find(id, caller).await?).await?;
+        if let Some(place) = place {
+            place.keep(&json);
+        }
+        Ok(json)
     }
 
     /// Reads a transaction before a capture, refund or void, together with the stored state of the

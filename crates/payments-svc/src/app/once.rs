@@ -23,7 +23,7 @@
 //!    payment is an outcome, not a failure.
 //! 7. A job deletes keys after 48 hours (`jobs.rs`), except those in flight.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
@@ -81,7 +81,7 @@ impl Payments {
         if let Answer::Executed { outcome: Outcome::Moved(moved), step: Some(last) } = &answer
             && let Some(transaction) = snapshot.after(moved.steps, last)
         {
-            let view = View::Transaction(Arc::new(transaction));
+            let view = View::Transaction(Box::new(transaction));
             return Ok(WriteResult { view, is_replayed: false });
         }
         self.result_of(&answer).await

@@ -1,7 +1,5 @@
 //! The result of a write as a response shows it: the same for a first request and for its repeat.
 
-use std::sync::Arc;
-
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
@@ -65,7 +63,7 @@ pub(crate) enum View {
     /// The merchant's current secret, also for a repeat: an older one no longer works.
     LinkSecret(LinkSecret),
     /// The transaction right after the new step.
-    Transaction(Arc<Transaction>),
+    Transaction(Box<Transaction>),
 }
 
 /// A payment that has an outcome.
@@ -108,7 +106,7 @@ impl Payments {
             }
             Outcome::Moved(version) => {
                 let found = self.store.transaction_as_of(*version).await?;
-                View::Transaction(Arc::new(found.ok_or(Error::NotFound)?))
+                View::Transaction(Box::new(found.ok_or(Error::NotFound)?))
             }
         };
         Ok(WriteResult { view, is_replayed: matches!(answer, Answer::Replayed(_)) })

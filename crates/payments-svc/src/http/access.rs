@@ -8,8 +8,9 @@ use axum::{
     http::{HeaderMap, header, request::Parts},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
 
-use super::{api::Api, idempotency};
+use super::{api::Api, idempotency, output};
 use crate::{
     app::{self, Accessible, Credentials, Snapshot},
     domain::{ApiKeyDigest, App, Id},
@@ -55,8 +56,7 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Permitted<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
-        let caller = api.payments.identify(key(parts)?).await?;
-        let id = resource_id(parts, api).await;
+        let (caller, id) = target(parts, api).await?;
         let resource = api.payments.find(id, &caller).await?;
         Ok(Self { caller: caller.app, resource })
     }
@@ -73,12 +73,25 @@ impl FromRequestParts<Arc<Api>> for LoadedTransaction {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
-        let caller = api.payments.identify(key(parts)?).await?;
-        let id = resource_id(parts, api).await;
+        let (caller, id) = target(parts, api).await?;
         // A malformed key is rejected later, by `IdempotencyKey::of`.
         let key = idempotency::key(&parts.headers).unwrap_or_default();
         let snapshot = api.payments.snapshot(id, &caller, key).await?;
         Ok(Self { caller: caller.app, snapshot })
+    }
+}
+
+/// The body of the response with a transaction, for a caller with access to it. It is in memory if
+/// the caller has read it before. Fails as [`Permitted`] does.
+pub(super) struct TransactionJson(pub(super) Bytes);
+
+impl FromRequestParts<Arc<Api>> for TransactionJson {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
+        let (caller, id) = target(parts, api).await?;
+        let write = |transaction| output::transaction(&api.payments, transaction);
+        api.payments.transaction_json(id, &caller, write).await.map(Self)
     }
 }
 
@@ -119,10 +132,11 @@ impl FromRequestParts<Arc<Api>> for OwnApp {
     }
 }
 
-/// The first ID in the path. A text that is no ID becomes [`Id::MIN`], which no resource has. So a
-/// deleted key gets 401 before this path gets 404.
-async fn resource_id(parts: &mut Parts, api: &Arc<Api>) -> Id {
-    path_id(parts, api, 0).await.unwrap_or(Id::MIN)
+/// The calling app and the first ID in the path, before a check of access. A text that is no ID
+/// becomes [`Id::MIN`], which no resource has. So a deleted key gets 401 before this path gets 404.
+async fn target(parts: &mut Parts, api: &Arc<Api>) -> Result<(Credentials, Id), Error> {
+    let caller = api.payments.identify(key(parts)?).await?;
+    Ok((caller, path_id(parts, api, 0).await.unwrap_or(Id::MIN)))
 }
 
 /// Parses one of the IDs in the path. 404 if the text is not an ID.

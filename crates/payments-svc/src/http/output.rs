@@ -19,7 +19,7 @@ mod webhook;
 
 use api_key::NewApiKeyOutput;
 pub(super) use merchant::{MerchantOutput, MoneyOutput};
-pub(super) use transaction::{TransactionOutput, response as transaction};
+pub(super) use transaction::{TransactionOutput, body as transaction};
 pub(super) use webhook::WebhookOutput;
 
 /// Marks the response to a repeat.
@@ -43,7 +43,8 @@ pub(super) async fn response(
         }
         View::LinkSecret(secret) => envelope(created, "linkSecret", secret.expose()),
         View::Transaction(transaction) => {
-            transaction::response(payments, created, transaction).await
+            let body = transaction::body(payments, *transaction).await;
+            body.map(|json| json::response(created, json)).into_response()
         }
     };
     if is_replayed {

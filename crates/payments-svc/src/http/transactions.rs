@@ -9,15 +9,15 @@ use axum::{
 };
 
 use super::{
-    access::{LoadedTransaction, Permitted},
+    access::{LoadedTransaction, Permitted, TransactionJson},
     api::Api,
     idempotency::IdempotencyKey,
     list, output,
 };
 use crate::{
     app::{Capture, RecurringPayment, StoredCard},
-    domain::{Amount, Descriptor, Merchant, Transaction},
-    web::{Body, Error, Fields, Reported},
+    domain::{Amount, Descriptor, Merchant},
+    web::{Body, Error, Fields, Reported, json},
 };
 
 pub(super) async fn list(
@@ -31,11 +31,8 @@ pub(super) async fn list(
     list::response(&api.responses, page_query, transactions).await
 }
 
-pub(super) async fn get(
-    State(api): State<Arc<Api>>,
-    transaction: Permitted<Arc<Transaction>>,
-) -> Response {
-    output::transaction(&api.payments, StatusCode::OK, transaction.resource).await
+pub(super) async fn get(TransactionJson(json): TransactionJson) -> Response {
+    json::response(StatusCode::OK, json)
 }
 
 /// Pays with the card of an earlier transaction or a saved card. The specification calls these

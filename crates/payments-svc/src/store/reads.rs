@@ -1,20 +1,19 @@
 //! Reads, in SQL that both engines accept: parameters are numbered by their first appearance,
 //! because SQLite numbers them so.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use common::{
-    sql::{ColumnError, Columns, Param, Stored},
-    sqlite::LookUp,
-};
+use bytes::Bytes;
+use common::sql::{ColumnError, Columns, Param, Stored};
 use jiff::Timestamp;
 use tokio::runtime::Handle;
 
 use super::{
-    Backlog, Engine, Found, OldTransaction, OverdueDispute, Select, Store, StoreError, now,
+    Backlog, Engine, Found, LookUp, OldTransaction, OverdueDispute, Select, Store, StoreError, now,
     outcomes,
     rows::{self, found, is_member},
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest},
+    sqlite::Place,
     values::{CARD, bytes, millis, optional_card, time},
 };
 use crate::domain::{
@@ -134,30 +133,25 @@ impl Store {
         self.query_one(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
-    /// A transaction, as the app with the key `caller` sees it. From memory if possible.
-    pub(crate) async fn transaction(
+    /// The JSON of a transaction in the cache, if the app with the key `caller` may see it. `Absent`
+    /// has no place if it cannot be kept.
+    pub(crate) fn transaction_json(
         &self,
         id: Id,
         caller: ApiKeyDigest,
-    ) -> Result<Option<Found<Arc<Transaction>>>, StoreError> {
-        let place = match &self.engine {
+    ) -> LookUp<Bytes, Option<Place<'_>>> {
+        match &self.engine {
             Engine::Sqlite(engine) => match engine.transactions().look_up(id, caller) {
-                LookUp::Value(value) => return Ok(Some(Found { value, is_member: true })),
-                LookUp::Absent(place) => Some(place),
+                LookUp::Value(json) => LookUp::Value(json),
+                LookUp::Absent(place) => LookUp::Absent(Some(place)),
             },
             // Other processes can change the transaction.
-            Engine::Postgres(_) => None,
-        };
-        let found = self.read_transaction(id, caller).await?;
-        let found =
-            found.map(|Found { value, is_member }| Found { value: Arc::new(value), is_member });
-        if let (Some(place), Some(Found { value, is_member: true })) = (place, &found) {
-            place.keep(Arc::clone(value));
+            Engine::Postgres(_) => LookUp::Absent(None),
         }
-        Ok(found)
     }
 
-    async fn read_transaction(
+    /// A transaction, as the app with the key `caller` sees it.
+    pub(crate) async fn transaction(
         &self,
         id: Id,
         caller: ApiKeyDigest,
@@ -191,7 +185,7 @@ impl Store {
         &self,
         version: TransactionVersion,
     ) -> Result<Option<Transaction>, StoreError> {
-        let found = self.read_transaction(version.transaction, ApiKeyDigest::NONE).await?;
+        let found = self.transaction(version.transaction, ApiKeyDigest::NONE).await?;
         Ok(found.map(|found| found.value.at(version)))
     }
 

@@ -35,6 +35,7 @@ pub(super) use payouts::pay_out;
 pub(super) use reconcile::operations;
 
 use batch::Writer;
+pub(super) use transactions::Place;
 use transactions::TransactionCache;
 
 /// The file of the database, in the data directory.

@@ -5,10 +5,11 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
+use bytes::Bytes;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
-    app::{self, Paid, StoreError},
+    app::{Paid, StoreError},
     domain::{Id, ProcessingError},
     web::Error,
 };
@@ -20,13 +21,21 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A response `{"<name>": <value>}`.
 pub(crate) fn envelope(status: StatusCode, name: &'static str, value: impl Serialize) -> Response {
+    enveloped(name, value).map(|json| response(status, json)).into_response()
+}
+
+/// The body of [`envelope`].
+pub(crate) fn enveloped(name: &'static str, value: impl Serialize) -> Result<Bytes, Error> {
     let mut json = Vec::with_capacity(LENGTH);
     match serde_json::to_writer(&mut json, &One(name, value)) {
-        Ok(()) => (status, [(header::CONTENT_TYPE, JSON)], json).into_response(),
-        Err(error) => {
-            Error::App(app::Error::Internal(StoreError::ReadFailed(error.into()))).into_response()
-        }
+        Ok(()) => Ok(json.into()),
+        Err(error) => Err(StoreError::ReadFailed(error.into()).into()),
     }
+}
+
+/// A response with a body from [`enveloped`].
+pub(crate) fn response(status: StatusCode, json: Bytes) -> Response {
+    (status, [(header::CONTENT_TYPE, JSON)], json).into_response()
 }
 
 /// The response to a payment: 201, or 400 if it was declined. Both name the stored transaction.

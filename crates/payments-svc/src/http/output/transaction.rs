@@ -1,11 +1,6 @@
 //! A transaction as callers read it.
 
-use std::sync::Arc;
-
-use axum::{
-    http::StatusCode,
-    response::{IntoResponse as _, Response},
-};
+use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
@@ -13,23 +8,21 @@ use crate::{
     app::{Payments, SHORT_TRAIL, StoreError},
     domain::{Card, CustomData, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
     http::list::Item,
-    web::{Error, ProcessingErrorOutput, as_date, as_text, envelope},
+    web::{Error, ProcessingErrorOutput, as_date, as_text, json},
 };
 
-/// The response with a transaction. Serializing a long trail (the steps of the transaction) takes
-/// milliseconds, so a worker thread does it.
-pub(in crate::http) async fn response(
+/// The body of a response with a transaction. Serializing a long trail (the steps of the
+/// transaction) takes milliseconds, so a worker thread does it.
+pub(in crate::http) async fn body(
     payments: &Payments,
-    status: StatusCode,
-    transaction: Arc<Transaction>,
-) -> Response {
+    transaction: Transaction,
+) -> Result<Bytes, Error> {
     let is_short = transaction.trail.len() <= SHORT_TRAIL as usize;
-    let write = move || envelope(status, "transaction", TransactionOutput::new(&transaction));
+    let write = move || json::enveloped("transaction", TransactionOutput::new(&transaction));
     if is_short {
         return write();
     }
-    let written = payments.aside().run(write).await;
-    written.unwrap_or_else(|panicked| Error::from(StoreError::from(panicked)).into_response())
+    payments.aside().run(write).await.map_err(StoreError::from)?
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,5 @@
-//! A cache of transactions that apps read, so that most reads of a transaction use no database.
+//! A cache of the JSON of transactions that apps read, so that most reads of a transaction use no
+//! database and serialize nothing.
 //!
 //! An entry also says which app read the transaction: a hit must not read whether the app is still
 //! a member of the merchant. If a batch ends a membership or deletes an API key, all entries become
@@ -12,12 +13,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use bytes::Bytes;
 use common::{
     limits::Limited,
     sqlite::{self as engine, LookUp, ReadCache},
 };
 
-use crate::domain::{ApiKeyDigest, Id, Step, Transaction, write::Changes};
+use crate::domain::{ApiKeyDigest, Id, write::Changes};
 
 pub(in crate::store) struct TransactionCache {
     permitted: Arc<ReadCache<Id, Permitted>>,
@@ -25,27 +27,29 @@ pub(in crate::store) struct TransactionCache {
     access: AtomicU64,
 }
 
-/// A transaction, for the app with the key `caller`, while `access` does not change.
+/// The JSON of a transaction, for the app with the key `caller`, while `access` does not change.
 #[derive(Clone)]
 struct Permitted {
     caller: ApiKeyDigest,
     access: u64,
-    transaction: Arc<Transaction>,
+    json: Bytes,
 }
 
 /// The place of a transaction that is being read.
-pub(in crate::store) struct Place<'a> {
+pub(crate) struct Place<'a> {
     place: engine::Place<'a, Id, Permitted>,
     caller: ApiKeyDigest,
     access: u64,
 }
 
 impl Place<'_> {
-    /// Keeps a transaction that the caller may see.
-    pub(in crate::store) fn keep(self, transaction: Arc<Transaction>) {
+    /// Keeps the JSON of a transaction that the caller may see.
+    pub(crate) fn keep(self, json: &Bytes) {
         let Self { place, caller, access } = self;
         if access.is_multiple_of(2) {
-            place.keep(|| Permitted { caller, access, transaction });
+            // A copy, because the buffer has unused capacity, which would not count.
+            let copy = || Bytes::copy_from_slice(json);
+            place.keep(|| Permitted { caller, access, json: copy() });
         }
     }
 }
@@ -54,21 +58,21 @@ impl TransactionCache {
     /// A cache of at most `bytes`. With 0, it keeps nothing.
     pub(super) fn new(bytes: u64) -> Self {
         let permitted = ReadCache::new("transaction_cache", bytes, |_, permitted| {
-            permitted.map_or(0, |permitted: &Permitted| size(&permitted.transaction))
+            permitted.map_or(0, |permitted: &Permitted| permitted.json.len())
         });
         Self { permitted, access: AtomicU64::new(0) }
     }
 
-    /// The cached transaction, if the app with the key `caller` may see it.
+    /// The cached JSON, if the app with the key `caller` may see it.
     pub(in crate::store) fn look_up(
         &self,
         id: Id,
         caller: ApiKeyDigest,
-    ) -> LookUp<Arc<Transaction>, Place<'_>> {
+    ) -> LookUp<Bytes, Place<'_>> {
         let access = self.access.load(Ordering::Acquire);
         let valid = |known: &Permitted| known.access == access && known.caller == caller;
         match self.permitted.look_up(&id, valid) {
-            LookUp::Value(permitted) => LookUp::Value(permitted.transaction),
+            LookUp::Value(permitted) => LookUp::Value(permitted.json),
             LookUp::Absent(place) => LookUp::Absent(Place { place, caller, access }),
         }
     }
@@ -119,14 +123,4 @@ impl Drop for AccessChange<'_> {
     fn drop(&mut self) {
         self.count();
     }
-}
-
-/// Bytes of a transaction in memory.
-fn size(transaction: &Transaction) -> usize {
-    let texts = [transaction.custom.as_ref().map_or(0, |custom| custom.as_str().len())]
-        .into_iter()
-        .chain(transaction.trail.iter().map(|step| {
-            size_of::<Step>() + step.descriptor.as_ref().map_or(0, |text| text.as_str().len())
-        }));
-    size_of::<Transaction>() + transaction.descriptor.as_str().len() + texts.sum::<usize>()
 }
