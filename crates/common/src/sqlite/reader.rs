@@ -37,6 +37,9 @@ impl Readers {
     }
 }
 
+/// The number of look-ups without a commit after which a [`Lookup`] memory-maps the database.
+const MAP_AFTER: u32 = 100;
+
 /// A fixed set of connections for look-ups of single rows. Each one stays in its read transaction
 /// until something is committed, because beginning one costs as much as the look-up itself.
 pub struct Lookups {
@@ -47,10 +50,16 @@ pub struct Lookups {
     others: Option<File>,
 }
 
+/// A connection for one look-up at a time. With a memory map, a look-up copies no page and is
+/// cheaper. But SQLite unmaps the database after each commit, and mapping it again costs as much as
+/// many look-ups. So there is a map only while nothing is committed.
 struct Lookup {
     connection: Connection,
     /// The open transaction sees at least these commits.
     seen: Seen,
+    /// Look-ups in this transaction.
+    reads: u32,
+    is_mapped: bool,
 }
 
 /// Commits of this process, and length of the file that other processes extend.
@@ -61,8 +70,7 @@ impl Lookups {
     pub fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
         let open = |_| {
             let connection = open_reader(path)?;
-            connection.pragma_update(None, "mmap_size", MAPPED)?;
-            Ok(Mutex::new(Lookup { connection, seen: (0, 0) }))
+            Ok(Mutex::new(Lookup { connection, seen: (0, 0), reads: 0, is_mapped: false }))
         };
         let lookups = (0..count.max(1)).map(open).collect::<rusqlite::Result<_>>()?;
         Ok(Self { lookups, commits: AtomicU64::new(0), others: None })
@@ -86,11 +94,11 @@ impl Lookups {
         let others = self.others.as_ref().and_then(|file| file.metadata().ok());
         let seen = (self.commits.load(Ordering::Acquire), others.map_or(0, |others| others.len()));
         if lookup.seen != seen || lookup.connection.is_autocommit() {
-            lookup.end()?;
-            // The snapshot is taken at the first read, so it contains every commit in `seen`.
-            lookup.connection.prepare_cached("BEGIN")?.execute([])?;
-            lookup.seen = seen;
+            lookup.begin(seen, false)?;
+        } else if !lookup.is_mapped && lookup.reads >= MAP_AFTER {
+            lookup.begin(seen, true)?;
         }
+        lookup.reads = lookup.reads.saturating_add(1);
         read(&lookup.connection)
     }
 
@@ -106,6 +114,19 @@ impl Lookups {
 }
 
 impl Lookup {
+    /// Begins a transaction that sees these commits. SQLite cannot change the map during one.
+    fn begin(&mut self, seen: Seen, map: bool) -> rusqlite::Result<()> {
+        self.end()?;
+        if self.is_mapped != map {
+            self.connection.pragma_update(None, "mmap_size", if map { MAPPED } else { 0 })?;
+            self.is_mapped = map;
+        }
+        // The snapshot is taken at the first read, so it contains every commit in `seen`.
+        self.connection.prepare_cached("BEGIN")?.execute([])?;
+        (self.seen, self.reads) = (seen, 0);
+        Ok(())
+    }
+
     fn end(&self) -> rusqlite::Result<()> {
         if !self.connection.is_autocommit() {
             self.connection.prepare_cached("COMMIT")?.execute([])?;

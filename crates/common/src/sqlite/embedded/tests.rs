@@ -138,6 +138,22 @@ async fn a_look_up_sees_every_write_that_was_answered() {
 }
 
 #[tokio::test]
+async fn look_ups_use_a_memory_map_only_while_nothing_is_committed() {
+    let setup = setup(1);
+    let mapped = |db: &Connection| db.query_row("PRAGMA mmap_size", [], |row| row.get::<_, i64>(0));
+    for written in 1..=3 {
+        assert_eq!(setup.queue.write(1).await.unwrap(), written);
+        assert_eq!(setup.lookups.read(mapped).unwrap(), 0, "after a commit");
+        let begun = Instant::now();
+        while setup.lookups.read(mapped).unwrap() == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "the map is never used");
+        }
+        assert_eq!(setup.lookups.read(total).unwrap(), written);
+    }
+    setup.stop().await;
+}
+
+#[tokio::test]
 async fn an_announced_commit_of_another_process_is_seen_immediately() {
     let setup = setup(1);
     for written in 1..=100 {
