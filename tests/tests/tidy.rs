@@ -171,6 +171,15 @@ fn each_module_imports_only_what_its_layer_allows() {
 }
 
 #[test]
+fn only_the_vfs_has_unsafe_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let allowances = format!("(expect|allow)\\({}_code", "unsafe");
+    let search = ["grep", "-lE", &allowances, "--", "*.rs"];
+    let found = Command::new("git").arg("-C").arg(root).args(search).output().unwrap();
+    assert_eq!(String::from_utf8(found.stdout).unwrap(), "crates/coalescing-vfs/src/lib.rs\n");
+}
+
+#[test]
 fn imports_are_found_however_they_are_written() {
     let source = r#"
         use std::{fmt, sync::{Arc, Mutex}};

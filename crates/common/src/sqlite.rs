@@ -24,6 +24,8 @@
 //!    snapshot only during one read.
 //! 7. **A cache of values** ([`ReadCache`]) never returns a value that an answered write replaced:
 //!    the writer marks the keys before it commits.
+//! 8. **A commit is one write call** ([`coalescing_vfs`]). This is correct only if each commit is
+//!    synced, as [`open`] demands.
 
 use std::{
     fs::{self, File},
@@ -76,7 +78,7 @@ const OLDEST_VERSION: i32 = 3_051_003;
 /// Opens a connection that may write: WAL mode, every commit synced, no automatic checkpoints.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     require_version(rusqlite::version_number())?;
-    let connection = Connection::open(path)?;
+    let connection = coalescing_vfs::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "page_size", PAGE_SIZE)?;
     connection.pragma_update(None, "mmap_size", MAPPED)?;

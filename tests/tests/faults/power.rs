@@ -36,7 +36,7 @@ const DISKS: usize = 200;
 const CONTROLS: usize = 30;
 
 /// The service makes the store in about this many events.
-const FIRST_EVENTS: usize = 250;
+const FIRST_EVENTS: usize = 120;
 
 /// Disks that are open at once.
 const PARALLEL: usize = 4;

@@ -80,3 +80,13 @@ async fn the_log_is_synced_between_a_commit_and_its_answers() {
         assert!(synced.ended < answered.began, "{mark} was answered before {synced:?} ended");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_is_one_write_call() {
+    let (calls, _) = trace_of_sets().await;
+    let of_log = || calls.iter().filter(|call| call.is_of_log());
+    let writes = of_log().filter(|call| call.name == "pwrite64").count();
+    // A checkpoint syncs the log, too.
+    let syncs = of_log().filter(|call| call.is_sync()).count();
+    assert!(0 < writes && writes <= syncs, "{writes} writes, {syncs} syncs");
+}

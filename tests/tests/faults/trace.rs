@@ -19,8 +19,8 @@ const CALLS: &str = "trace=write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg
                      ftruncate,truncate,fallocate,copy_file_range,?rename,renameat,renameat2,\
                      unlinkat,?unlink,linkat,?link";
 
-/// Bytes of data printed for each call: more than a database page.
-const DATA: &str = "8192";
+/// Bytes of data printed for each call: a call writes less than that to the write-ahead log.
+const DATA: &str = "131072";
 
 #[derive(Debug)]
 pub(crate) struct Call {

@@ -1,0 +1,312 @@
+//! A VFS for SQLite, its layer for files, that writes a commit to the write-ahead log (WAL) with
+//! one call.
+//!
+//! SQLite itself writes each page of a commit with two calls: 24 bytes of header, then the page.
+//! Here, the writes gather in memory, and reach the file when SQLite syncs it. Everything else is
+//! the default VFS of the system: only the functions that see the writes of the WAL are replaced.
+//!
+//! Before a change, know:
+//! 1. **Other connections read the WAL with file descriptors of their own**, but only what a commit
+//!    has published. With `synchronous = FULL`, SQLite syncs the WAL before it publishes. With
+//!    `NORMAL`, `OFF` or `psow=0`, it publishes bytes that it has not synced, and another connection
+//!    would read them before they are in the file. So [`open`] is only for connections with `FULL`
+//!    or `EXTRA`. Debug builds check it in `barrier`.
+//! 2. **A transaction that is larger than the page cache writes pages before it commits.** After a
+//!    rollback, nobody syncs them. The next transaction, maybe of another process, writes to the
+//!    same place. So nothing stays gathered when the connection takes or releases a lock.
+//! 3. **The connection reads its own writes**: a read, a new size or a question for the size
+//!    first brings all writes to the file.
+//! 4. **SQLite believes that a gathered write succeeded.** If it then cannot be written, the
+//!    transaction must fail, even if SQLite undoes only one of its statements. So every read and
+//!    sync fails until the end of the transaction.
+
+#![expect(unsafe_code, reason = "SQLite calls a VFS through C")]
+
+use std::{
+    ffi::{CStr, c_char, c_int, c_void},
+    path::Path,
+    ptr, slice,
+    sync::OnceLock,
+};
+
+use rusqlite::{
+    Connection, OpenFlags,
+    ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs},
+};
+
+const NAME: &CStr = c"coalescing";
+
+/// Bytes that gather at most. The default VFS masks the length of a write, and takes 128 KiB for 0.
+/// A page has 64 KiB at most, so each write of SQLite fits.
+const GATHERED_BYTES: usize = 128 * 1024 - 1;
+
+/// Opens a connection that writes a commit to the WAL with one call. With a WAL, the connection
+/// must keep `synchronous` at `FULL` or `EXTRA`.
+///
+/// # Errors
+/// Those of [`Connection::open`].
+pub fn open(path: &Path) -> rusqlite::Result<Connection> {
+    static REGISTERED: OnceLock<c_int> = OnceLock::new();
+    match *REGISTERED.get_or_init(register) {
+        ffi::SQLITE_OK => Connection::open_with_flags_and_vfs(path, OpenFlags::default(), NAME),
+        code => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)),
+    }
+}
+
+/// Registers the VFS, a copy of the default one that opens files in another way. Returns a result
+/// code of SQLite.
+fn register() -> c_int {
+    // SAFETY: SQLite allows these calls at any time.
+    let default = unsafe {
+        match ffi::sqlite3_initialize() {
+            ffi::SQLITE_OK => ffi::sqlite3_vfs_find(ptr::null()),
+            code => return code,
+        }
+    };
+    // SAFETY: SQLite returned it, and a VFS is valid until the process ends.
+    let Some(mut vfs) = (unsafe { default.as_ref() }).copied() else {
+        return ffi::SQLITE_ERROR;
+    };
+    vfs.pNext = ptr::null_mut();
+    vfs.zName = NAME.as_ptr();
+    vfs.pAppData = default.cast();
+    vfs.xOpen = Some(open_file);
+    // SAFETY: the VFS and its name are valid until the process ends.
+    unsafe { ffi::sqlite3_vfs_register(Box::into_raw(Box::new(vfs)), 0) }
+}
+
+/// Our part of an open database or WAL. The file itself is one of the default VFS.
+#[repr(C)]
+struct Extension {
+    /// The functions that SQLite calls. This is the first member: the file points to it, and so to
+    /// its extension.
+    methods: sqlite3_io_methods,
+    original: sqlite3_io_methods,
+    /// Of a database: its WAL, or null. Of a WAL: its database.
+    partner: *mut sqlite3_file,
+    /// Of a WAL: bytes that are not yet in the file, and their place in it.
+    gathered: Vec<u8>,
+    offset: i64,
+    /// Of a WAL: the error with which gathered bytes of the transaction were lost.
+    lost: c_int,
+}
+
+impl Extension {
+    /// Whether bytes at this offset follow those that have gathered, and fit behind them.
+    fn can_append(&self, bytes: usize, offset: i64) -> bool {
+        let gathered = self.gathered.len();
+        let end = i64::try_from(gathered).ok().and_then(|length| self.offset.checked_add(length));
+        end == Some(offset) && gathered + bytes <= GATHERED_BYTES
+    }
+}
+
+/// The extension of a file.
+///
+/// # Safety
+/// [`open_file`] opened the file as a database or a WAL, and nobody else holds the extension. SQLite
+/// calls the functions of a connection one after the other.
+unsafe fn extension<'file>(file: *mut sqlite3_file) -> &'file mut Extension {
+    // SAFETY: the functions of the file are the first member of its extension.
+    unsafe { &mut *(*file).pMethods.cast_mut().cast::<Extension>() }
+}
+
+/// Calls a function of the default VFS. None is missing in a VFS that supports WAL.
+macro_rules! original {
+    ($extension:expr, $function:ident($file:expr $(, $argument:expr)*)) => {
+        match $extension.original.$function {
+            Some(function) => function($file $(, $argument)*),
+            None => ffi::SQLITE_IOERR,
+        }
+    };
+}
+
+/// Continues after success, and returns from the function with the code of an error.
+macro_rules! check {
+    ($code:expr) => {
+        match $code {
+            ffi::SQLITE_OK => {}
+            code => return code,
+        }
+    };
+}
+
+unsafe extern "C" fn open_file(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    opened: *mut c_int,
+) -> c_int {
+    // SAFETY: the VFS is that of `register`. SQLite passes memory for a file of the default VFS. The
+    // name of a WAL leads to its database, which is open, and which SQLite closes after the WAL.
+    unsafe {
+        let default = (*vfs).pAppData.cast::<sqlite3_vfs>();
+        check!(match (*default).xOpen {
+            Some(open) => open(default, name, file, flags, opened),
+            None => ffi::SQLITE_CANTOPEN,
+        });
+        let original = *(*file).pMethods;
+        let mut methods = sqlite3_io_methods { xClose: Some(close), ..original };
+        let mut partner = ptr::null_mut();
+        match flags & (ffi::SQLITE_OPEN_MAIN_DB | ffi::SQLITE_OPEN_WAL) {
+            ffi::SQLITE_OPEN_MAIN_DB => {
+                methods.xShmLock = Some(lock);
+                methods.xShmBarrier = Some(barrier);
+            }
+            ffi::SQLITE_OPEN_WAL => {
+                methods.xRead = Some(read);
+                methods.xWrite = Some(write);
+                methods.xTruncate = Some(truncate);
+                methods.xSync = Some(sync);
+                methods.xFileSize = Some(file_size);
+                partner = ffi::sqlite3_database_file_object(name);
+                extension(partner).partner = file;
+            }
+            _ => return ffi::SQLITE_OK,
+        }
+        let extension = Extension {
+            methods,
+            original,
+            partner,
+            gathered: Vec::new(),
+            offset: 0,
+            lost: ffi::SQLITE_OK,
+        };
+        (*file).pMethods = Box::into_raw(Box::new(extension)).cast();
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: the file is open, and SQLite does not use it afterwards. A partner is open, too.
+    unsafe {
+        let closed = Box::from_raw(ptr::from_mut(extension(file)));
+        if !closed.partner.is_null() {
+            extension(closed.partner).partner = ptr::null_mut();
+        }
+        original!(closed, xClose(file))
+    }
+}
+
+/// Writes to the file what has gathered.
+///
+/// # Safety
+/// The WAL is open, and `wal` is its extension.
+unsafe fn flush(wal: &mut Extension, file: *mut sqlite3_file) -> c_int {
+    let (bytes, offset) = (&wal.gathered, wal.offset);
+    let code = match c_int::try_from(bytes.len()) {
+        Ok(0) => return ffi::SQLITE_OK,
+        // SAFETY: the WAL is open, and `bytes` has this length.
+        Ok(length) => unsafe {
+            original!(wal, xWrite(file, bytes.as_ptr().cast(), length, offset))
+        },
+        Err(_) => ffi::SQLITE_IOERR_WRITE,
+    };
+    wal.gathered.clear();
+    if code != ffi::SQLITE_OK {
+        wal.lost = code;
+    }
+    code
+}
+
+unsafe extern "C" fn write(
+    file: *mut sqlite3_file,
+    data: *const c_void,
+    length: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: the file is an open WAL, and SQLite passes `length` bytes.
+    unsafe {
+        let Ok(bytes) = usize::try_from(length) else { return ffi::SQLITE_IOERR_WRITE };
+        let wal = extension(file);
+        if !wal.can_append(bytes, offset) {
+            check!(flush(wal, file));
+            wal.offset = offset;
+        }
+        wal.gathered.extend_from_slice(slice::from_raw_parts(data.cast(), bytes));
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: the file is an open WAL.
+    unsafe {
+        let wal = extension(file);
+        check!(flush(wal, file));
+        check!(wal.lost);
+        original!(wal, xSync(file, flags))
+    }
+}
+
+unsafe extern "C" fn read(
+    file: *mut sqlite3_file,
+    data: *mut c_void,
+    length: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: the file is an open WAL.
+    unsafe {
+        let wal = extension(file);
+        check!(flush(wal, file));
+        check!(wal.lost);
+        original!(wal, xRead(file, data, length, offset))
+    }
+}
+
+unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
+    // SAFETY: the file is an open WAL.
+    unsafe {
+        let wal = extension(file);
+        check!(flush(wal, file));
+        original!(wal, xTruncate(file, size))
+    }
+}
+
+unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
+    // SAFETY: the file is an open WAL.
+    unsafe {
+        let wal = extension(file);
+        check!(flush(wal, file));
+        original!(wal, xFileSize(file, size))
+    }
+}
+
+/// Takes or releases locks of a WAL. They are in shared memory, which belongs to the database.
+///
+/// Within a transaction, SQLite calls this only before the first write and at the end. Bytes that are
+/// still gathered at the end were rolled back. Nobody reads them, so an error changes nothing.
+unsafe extern "C" fn lock(
+    database: *mut sqlite3_file,
+    first: c_int,
+    count: c_int,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the database is open, and so is a partner.
+    unsafe {
+        let file = extension(database).partner;
+        if !file.is_null() {
+            let wal = extension(file);
+            flush(wal, file);
+            wal.lost = ffi::SQLITE_OK;
+        }
+        original!(extension(database), xShmLock(database, first, count, flags))
+    }
+}
+
+/// SQLite calls this when it publishes a commit.
+unsafe extern "C" fn barrier(database: *mut sqlite3_file) {
+    // SAFETY: the database is open, and so is a partner.
+    unsafe {
+        let Extension { original, partner, .. } = extension(database);
+        debug_assert!(
+            partner.is_null() || extension(*partner).gathered.is_empty(),
+            "a commit is published before it is synced"
+        );
+        if let Some(barrier) = original.xShmBarrier {
+            barrier(database);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+use std::{
+    ffi::{c_int, c_void},
+    fs,
+    path::Path,
+    ptr,
+};
+
+use proptest::{collection::vec, prelude::*};
+use rusqlite::{
+    Connection, ErrorCode, Result,
+    ffi::{self, sqlite3_file},
+};
+
+use super::{extension, open};
+
+/// Two connections of [`open`], and one of the default VFS that only reads.
+struct Database {
+    folder: tempfile::TempDir,
+    writers: [Connection; 2],
+    reader: Connection,
+}
+
+impl Database {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        let writers = [writer(&path), writer(&path)];
+        writers[0].execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, value BLOB)").unwrap();
+        let reader = Connection::open(&path).unwrap();
+        Self { folder, writers, reader }
+    }
+
+    /// The rows in a copy of the files: in the state after a SIGKILL at this moment.
+    fn recovered(&self) -> Vec<(i64, Vec<u8>)> {
+        let copy = tempfile::tempdir().unwrap();
+        for file in ["test.db", "test.db-wal"] {
+            fs::copy(self.folder.path().join(file), copy.path().join(file)).unwrap();
+        }
+        let copy = Connection::open(copy.path().join("test.db")).unwrap();
+        let check: String = copy.query_row("PRAGMA integrity_check", (), |row| row.get(0)).unwrap();
+        assert_eq!(check, "ok");
+        rows(&copy).unwrap()
+    }
+}
+
+fn writer(path: &Path) -> Connection {
+    let connection = open(path).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = wal; PRAGMA synchronous = full; PRAGMA wal_autocheckpoint = 0;
+             -- Pages: small, so that transactions are larger.
+             PRAGMA cache_size = 5",
+        )
+        .unwrap();
+    connection
+}
+
+fn rows(connection: &Connection) -> Result<Vec<(i64, Vec<u8>)>> {
+    connection
+        .prepare("SELECT id, value FROM rows ORDER BY id")?
+        .query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn insert(connection: &Connection, count: usize) {
+    for _ in 0..count {
+        connection.execute("INSERT INTO rows (value) VALUES (zeroblob(3000))", ()).unwrap();
+    }
+}
+
+/// Runs `action` while the disk is full for the WAL of this connection.
+fn on_a_full_disk<T>(connection: &Connection, action: impl FnOnce() -> T) -> T {
+    extern "C" fn full(_: *mut sqlite3_file, _: *const c_void, _: c_int, _: i64) -> c_int {
+        ffi::SQLITE_FULL
+    }
+    let mut file = ptr::null_mut::<sqlite3_file>();
+    // SAFETY: SQLite stores the WAL of the open connection, which `open` made, in `file`.
+    let write = unsafe {
+        let pointer = ptr::from_mut(&mut file).cast();
+        let operation = ffi::SQLITE_FCNTL_JOURNAL_POINTER;
+        ffi::sqlite3_file_control(connection.handle(), ptr::null(), operation, pointer);
+        extension(file).original.xWrite.replace(full)
+    };
+    let result = action();
+    // SAFETY: the connection is still open.
+    unsafe { extension(file).original.xWrite = write };
+    result
+}
+
+/// Write calls of this thread until now.
+fn write_calls() -> u64 {
+    let counters = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let calls = counters.lines().find_map(|line| line.strip_prefix("syscw: "));
+    calls.unwrap().parse().unwrap()
+}
+
+/// Write calls of a commit that inserts `count` rows, each on its own page.
+fn calls_of_a_commit(connection: &Connection, count: usize) -> u64 {
+    connection.execute_batch("PRAGMA cache_size = 1000; BEGIN").unwrap();
+    insert(connection, count);
+    let before = write_calls();
+    connection.execute_batch("COMMIT").unwrap();
+    write_calls() - before
+}
+
+#[test]
+fn a_commit_makes_one_write_call() {
+    let database = Database::new();
+    assert!(calls_of_a_commit(&database.reader, 20) > 40);
+    assert_eq!(calls_of_a_commit(&database.writers[0], 20), 1);
+}
+
+#[test]
+fn a_commit_that_is_too_large_makes_one_call_for_each_128_kib() {
+    let database = Database::new();
+    let calls = calls_of_a_commit(&database.writers[0], 100);
+    assert!((4..=5).contains(&calls), "100 pages of 4 KiB: {calls} calls");
+    assert_eq!(database.recovered().len(), 100);
+}
+
+#[test]
+fn a_rollback_does_not_damage_what_another_connection_writes_next() {
+    let database = Database::new();
+    let [first, second] = &database.writers;
+    for round in 0..10 {
+        // Both then write to the beginning of the WAL.
+        second.query_row("PRAGMA wal_checkpoint", (), |_| Ok(())).unwrap();
+        first.execute_batch("BEGIN").unwrap();
+        insert(first, 20);
+        first.execute_batch("ROLLBACK").unwrap();
+        second.execute("INSERT INTO rows VALUES (?, randomblob(3000))", (round,)).unwrap();
+        first.execute("INSERT INTO rows VALUES (?, x'01')", (100 + round,)).unwrap();
+        assert!(database.recovered() == rows(&database.reader).unwrap());
+    }
+    assert_eq!(database.recovered().len(), 20);
+}
+
+#[test]
+fn a_commit_on_a_full_disk_fails_and_the_next_one_succeeds() {
+    let database = Database::new();
+    let [first, second] = &database.writers;
+    let full = on_a_full_disk(first, || {
+        first.execute("INSERT INTO rows VALUES (1, zeroblob(3000))", ()).unwrap_err()
+    });
+    assert_eq!(full.sqlite_error_code(), Some(ErrorCode::DiskFull));
+    assert_eq!(database.recovered().len(), 0);
+    second.execute("INSERT INTO rows VALUES (2, zeroblob(3000))", ()).unwrap();
+    first.execute("INSERT INTO rows VALUES (3, zeroblob(3000))", ()).unwrap();
+    assert_eq!(database.recovered().len(), 2);
+}
+
+#[test]
+fn a_transaction_that_lost_pages_cannot_commit() {
+    let database = Database::new();
+    let connection = &database.writers[0];
+    for (end, succeeds) in [("COMMIT", false), ("ROLLBACK", true)] {
+        connection.execute_batch("BEGIN").unwrap();
+        insert(connection, 20);
+        // It reads pages that have gathered. SQLite undoes this statement, but not the transaction.
+        let full = on_a_full_disk(connection, || {
+            connection.execute("UPDATE rows SET id = id + 100", ()).unwrap_err()
+        });
+        assert_eq!(full.sqlite_error_code(), Some(ErrorCode::DiskFull));
+        assert!(!connection.is_autocommit());
+        assert_eq!(connection.execute_batch(end).is_ok(), succeeds, "{end}");
+        assert!(connection.is_autocommit());
+        assert_eq!(database.recovered().len(), 0);
+    }
+    insert(connection, 1);
+    assert_eq!(database.recovered().len(), 1);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Sets rows in one transaction, some of them inside a savepoint that is rolled back.
+    Write {
+        writer: usize,
+        rows: Vec<(u8, u16)>,
+        undone: Vec<(u8, u16)>,
+        commits: bool,
+    },
+    Checkpoint {
+        writer: usize,
+        mode: &'static str,
+    },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let rows = || vec((0..30_u8, 0..6_000_u16), 0..25);
+    let write = (0..2_usize, rows(), rows(), any::<bool>())
+        .prop_map(|(writer, rows, undone, commits)| Step::Write { writer, rows, undone, commits });
+    let mode = prop::sample::select(vec!["passive", "restart", "truncate"]);
+    let checkpoint =
+        (0..2_usize, mode).prop_map(|(writer, mode)| Step::Checkpoint { writer, mode });
+    vec(prop_oneof![6 => write, 1 => checkpoint], 1..20)
+}
+
+fn set(connection: &Connection, values: &[(u8, u16)]) {
+    for (id, length) in values {
+        let value = vec![*id; usize::from(*length)];
+        connection.execute("INSERT OR REPLACE INTO rows VALUES (?, ?)", (id, value)).unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn others_and_the_next_start_read_what_was_committed(steps in steps()) {
+        let database = Database::new();
+        let model = Connection::open_in_memory().unwrap();
+        model.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, value BLOB)").unwrap();
+        for step in steps {
+            match step {
+                Step::Write { writer, rows, undone, commits } => {
+                    let connection = &database.writers[writer];
+                    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+                    set(connection, &rows);
+                    connection.execute_batch("SAVEPOINT undone").unwrap();
+                    set(connection, &undone);
+                    connection.execute_batch("ROLLBACK TO undone").unwrap();
+                    if commits {
+                        connection.execute_batch("COMMIT").unwrap();
+                        set(&model, &rows);
+                    } else {
+                        connection.execute_batch("ROLLBACK").unwrap();
+                    }
+                }
+                Step::Checkpoint { writer, mode } => {
+                    let statement = format!("PRAGMA wal_checkpoint({mode})");
+                    database.writers[writer].query_row(&statement, (), |_| Ok(())).unwrap();
+                }
+            }
+            let expected = rows(&model).unwrap();
+            prop_assert!(rows(&database.reader).unwrap() == expected);
+            prop_assert!(database.recovered() == expected);
+        }
+    }
+}
