@@ -177,7 +177,8 @@ async fn axe_finds_nothing_while_a_payment_is_processed() {
         answer = service.send_card(&form, Card::VISA) => panic!("{answer:?}"),
     }
 
-    let service = Service::with(&unanswered("500ms")).await;
+    // The page appears after this time. After twice this time, the payment fails.
+    let service = Service::with(&unanswered("5s")).await;
     let link = Link::to(&service.merchant().await);
     visit(&address(&service, &link), async |page| {
         page.forget_cookies().await;
