@@ -14,8 +14,8 @@
 //! 2. **A transaction that is larger than the page cache writes pages before it commits.** After a
 //!    rollback, nobody syncs them. The next transaction, maybe of another process, writes to the
 //!    same place. So nothing stays gathered when the connection takes or releases a lock.
-//! 3. **The connection reads its own writes**: a read, a new size or a question for the size
-//!    first brings all writes to the file.
+//! 3. **The connection reads its own writes**: they reach the file before it is read or truncated,
+//!    and before its size is read.
 //! 4. **SQLite believes that a gathered write succeeded.** If it then cannot be written, the
 //!    transaction must fail, even if SQLite undoes only one of its statements. So every read and
 //!    sync fails until the end of the transaction.
@@ -36,8 +36,8 @@ use rusqlite::{
 
 const NAME: &CStr = c"coalescing";
 
-/// Bytes that gather at most. The default VFS masks the length of a write, and takes 128 KiB for 0.
-/// A page has 64 KiB at most, so each write of SQLite fits.
+/// Bytes that gather at most. The default VFS uses only the low 17 bits of a length, so it would take
+/// 128 KiB for 0. A page has 64 KiB at most, so each write of SQLite fits.
 const GATHERED_BYTES: usize = 128 * 1024 - 1;
 
 /// Opens a connection that writes a commit to the WAL with one call. With a WAL, the connection
