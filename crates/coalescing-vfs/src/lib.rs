@@ -1,16 +1,16 @@
 //! A VFS for SQLite, its layer for files, that writes a commit to the write-ahead log (WAL) with
-//! one call.
+//! one call, and that reports a disk that failed.
 //!
 //! SQLite itself writes each page of a commit with two calls: 24 bytes of header, then the page.
 //! Here, the writes gather in memory, and reach the file when SQLite syncs it. Everything else is
-//! the default VFS of the system: only the functions that see the writes of the WAL are replaced.
+//! the default VFS of the system: only functions that write are replaced.
 //!
-//! Before a change, know:
+//! Before a change, know (it was read against SQLite 3.54.1):
 //! 1. **Other connections read the WAL with file descriptors of their own**, but only what a commit
 //!    has published. With `synchronous = FULL`, SQLite syncs the WAL before it publishes. With
 //!    `NORMAL`, `OFF` or `psow=0`, it publishes bytes that it has not synced, and another connection
 //!    would read them before they are in the file. So [`open`] is only for connections with `FULL`
-//!    or `EXTRA`. Debug builds check it in `barrier`.
+//!    or `EXTRA`. Otherwise `barrier` ends the process, before the commit is published.
 //! 2. **A transaction that is larger than the page cache writes pages before it commits.** After a
 //!    rollback, nobody syncs them. The next transaction, maybe of another process, writes to the
 //!    same place. So nothing stays gathered when the connection takes or releases a lock.
@@ -19,14 +19,26 @@
 //! 4. **SQLite believes that a gathered write succeeded.** If it then cannot be written, the
 //!    transaction must fail, even if SQLite undoes only one of its statements. So every read and
 //!    sync fails until the end of the transaction.
+//! 5. **After a failed sync, the kernel may have dropped pages that it has not written**, and the
+//!    next sync succeeds. SQLite would then believe that a checkpoint is on disk, and overwrite the
+//!    WAL, the only good copy. So a failed sync, and a failed write of a checkpoint, call the
+//!    handler of [`on_failure`], which has to end the process. A full disk is no failure of a write.
+//! 6. **The WAL has pages that the database has no room for.** A caller can allocate room behind
+//!    the end of the database. SQLite ends a checkpoint with a truncation to the size that the file
+//!    already has, which would free that room. So a truncation to the same size does nothing.
 
 #![expect(unsafe_code, reason = "SQLite calls a VFS through C")]
 
 use std::{
-    ffi::{CStr, c_char, c_int, c_void},
+    ffi::{CStr, OsStr, c_char, c_int, c_void},
+    io,
+    os::unix::ffi::OsStrExt as _,
     path::Path,
-    ptr, slice,
-    sync::OnceLock,
+    process, ptr, slice,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rusqlite::{
@@ -39,6 +51,29 @@ const NAME: &CStr = c"coalescing";
 /// Bytes that gather at most. The default VFS uses only the low 17 bits of a length, so it would take
 /// 128 KiB for 0. A page has 64 KiB at most, so each write of SQLite fits.
 const GATHERED_BYTES: usize = 128 * 1024 - 1;
+
+/// Linux: `EDQUOT`, which means a full disk, too. SQLite knows only `ENOSPC`.
+const OVER_QUOTA: i32 = 122;
+
+/// Called after a failure with the file, the failed call and its error.
+pub type OnFailure = fn(file: &Path, call: &'static str, error: &io::Error);
+
+static ON_FAILURE: OnceLock<OnFailure> = OnceLock::new();
+
+/// Whether all writes fail, because the process is about to end.
+static HALTED: AtomicBool = AtomicBool::new(false);
+
+/// Sets what happens after a failed sync, or a failed write of a checkpoint: nothing is known any
+/// more about the content of the file, so the handler should [`halt`] and then end the process. The
+/// first handler stays. Without one, the process aborts.
+pub fn on_failure(handler: OnFailure) {
+    ON_FAILURE.get_or_init(|| handler);
+}
+
+/// Makes every later write and sync of this process fail.
+pub fn halt() {
+    HALTED.store(true, Ordering::Relaxed);
+}
 
 /// Opens a connection that writes a commit to the WAL with one call. With a WAL, the connection
 /// must keep `synchronous` at `FULL` or `EXTRA`.
@@ -82,6 +117,8 @@ struct Extension {
     /// its extension.
     methods: sqlite3_io_methods,
     original: sqlite3_io_methods,
+    /// Path of the file. SQLite keeps it until it closes the file.
+    name: *const c_char,
     /// Of a database: its WAL, or null. Of a WAL: its database.
     partner: *mut sqlite3_file,
     /// Of a WAL: bytes that are not yet in the file, and their place in it.
@@ -130,6 +167,54 @@ macro_rules! check {
     };
 }
 
+/// An error after [`halt`].
+fn alive() -> c_int {
+    if HALTED.load(Ordering::Relaxed) { ffi::SQLITE_IOERR } else { ffi::SQLITE_OK }
+}
+
+/// The error of the system behind the last failed call of the default VFS.
+///
+/// # Safety
+/// `extension` is that of the open file.
+unsafe fn last_error(extension: &Extension, file: *mut sqlite3_file) -> io::Error {
+    let mut errno: c_int = 0;
+    let pointer = ptr::from_mut(&mut errno).cast();
+    // SAFETY: the file is open, and this operation stores a `c_int`.
+    unsafe {
+        original!(extension, xFileControl(file, ffi::SQLITE_FCNTL_LAST_ERRNO, pointer));
+    }
+    io::Error::from_raw_os_error(errno)
+}
+
+/// Calls the handler of [`on_failure`]. Returns `code`, if the handler returns.
+///
+/// # Safety
+/// The name is one that SQLite passed for a file that is open.
+unsafe fn fail(name: *const c_char, call: &'static str, error: &io::Error, code: c_int) -> c_int {
+    // SAFETY: the name ends with a zero.
+    let file = unsafe { CStr::from_ptr(name) };
+    match ON_FAILURE.get() {
+        Some(handler) => handler(Path::new(OsStr::from_bytes(file.to_bytes())), call, error),
+        None => process::abort(),
+    }
+    code
+}
+
+/// Syncs a file.
+///
+/// # Safety
+/// `extension` is that of the open file.
+unsafe fn sync_file(extension: &Extension, file: *mut sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: the file is open.
+    unsafe {
+        check!(alive());
+        match original!(extension, xSync(file, flags)) {
+            ffi::SQLITE_OK => ffi::SQLITE_OK,
+            code => fail(extension.name, "sync", &last_error(extension, file), code),
+        }
+    }
+}
+
 unsafe extern "C" fn open_file(
     vfs: *mut sqlite3_vfs,
     name: *const c_char,
@@ -150,6 +235,9 @@ unsafe extern "C" fn open_file(
         let mut partner = ptr::null_mut();
         match flags & (ffi::SQLITE_OPEN_MAIN_DB | ffi::SQLITE_OPEN_WAL) {
             ffi::SQLITE_OPEN_MAIN_DB => {
+                methods.xWrite = Some(write_database);
+                methods.xTruncate = Some(truncate_database);
+                methods.xSync = Some(sync_database);
                 methods.xShmLock = Some(lock);
                 methods.xShmBarrier = Some(barrier);
             }
@@ -167,6 +255,7 @@ unsafe extern "C" fn open_file(
         let extension = Extension {
             methods,
             original,
+            name,
             partner,
             gathered: Vec::new(),
             offset: 0,
@@ -193,6 +282,7 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
 /// # Safety
 /// The WAL is open, and `wal` is its extension.
 unsafe fn flush(wal: &mut Extension, file: *mut sqlite3_file) -> c_int {
+    check!(alive());
     let (bytes, offset) = (&wal.gathered, wal.offset);
     let code = match c_int::try_from(bytes.len()) {
         Ok(0) => return ffi::SQLITE_OK,
@@ -234,7 +324,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         let wal = extension(file);
         check!(flush(wal, file));
         check!(wal.lost);
-        original!(wal, xSync(file, flags))
+        sync_file(wal, file, flags)
     }
 }
 
@@ -271,6 +361,47 @@ unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64
     }
 }
 
+/// Writes to a database: with a WAL, only a checkpoint does.
+unsafe extern "C" fn write_database(
+    file: *mut sqlite3_file,
+    data: *const c_void,
+    length: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: the file is an open database.
+    unsafe {
+        check!(alive());
+        let database = extension(file);
+        match original!(database, xWrite(file, data, length, offset)) {
+            code @ (ffi::SQLITE_OK | ffi::SQLITE_FULL) => code,
+            code => match last_error(database, file) {
+                error if error.raw_os_error() == Some(OVER_QUOTA) => ffi::SQLITE_FULL,
+                error => fail(database.name, "write", &error, code),
+            },
+        }
+    }
+}
+
+/// Truncates a database, unless it has this size already.
+unsafe extern "C" fn truncate_database(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
+    // SAFETY: the file is an open database.
+    unsafe {
+        check!(alive());
+        let database = extension(file);
+        let mut present: sqlite3_int64 = 0;
+        check!(original!(database, xFileSize(file, &raw mut present)));
+        if size == present {
+            return ffi::SQLITE_OK;
+        }
+        original!(database, xTruncate(file, size))
+    }
+}
+
+unsafe extern "C" fn sync_database(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: the file is an open database.
+    unsafe { sync_file(extension(file), file, flags) }
+}
+
 /// Takes or releases locks of a WAL. They are in shared memory, which belongs to the database.
 ///
 /// Within a transaction, SQLite calls this only before the first write and at the end. Bytes that are
@@ -298,7 +429,8 @@ unsafe extern "C" fn barrier(database: *mut sqlite3_file) {
     // SAFETY: the database is open, and so is a partner.
     unsafe {
         let Extension { original, partner, .. } = extension(database);
-        debug_assert!(
+        // A panic in this function ends the process.
+        assert!(
             partner.is_null() || extension(*partner).gathered.is_empty(),
             "a commit is published before it is synced"
         );
