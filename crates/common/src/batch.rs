@@ -23,7 +23,7 @@
 //!    [`Failure::Conflict`] the batch is retried five times with jitter, and then halved, too. The
 //!    other failures fail the whole batch.
 //! 6. **[`WriteError::Overloaded`] promises that nothing was written**, so callers may retry. After
-//!    [`WriteError::OutcomeUnknown`] and [`WriteError::Stopped`] the outcome is unknown. Do not mix
+//!    [`WriteError::DiskFull`], [`WriteError::OutcomeUnknown`] and [`WriteError::Stopped`] the outcome is unknown. Do not mix
 //!    them up.
 //! 7. **An operation belongs to the queue, not to its caller.** It runs even if the caller
 //!    disconnects, and its permits are held until it is answered. Follow-up work
@@ -142,6 +142,9 @@ pub trait Engine: Sized + 'static {
     /// Called after a batch was answered, with the bytes of its operations.
     fn after_batch(&self, _bytes: usize) {}
 
+    /// Called after [`Failure::DiskFull`], with the number of operations of the batch.
+    fn disk_full(&self, _operations: usize) {}
+
     /// Called once a second while no operation is pending or running.
     fn idle(&self) {}
 }
@@ -181,6 +184,8 @@ pub enum Failure {
     Operation(Cause),
     /// The database was too busy for the batch. Nothing was written.
     Overload(Cause),
+    /// The disk has no room for the batch.
+    DiskFull(Cause),
     /// The database failed. Whether the batch was committed is unknown.
     Unknown(Cause),
 }
@@ -192,6 +197,9 @@ pub enum WriteError {
     /// Nothing was written.
     #[error("too many writes are pending")]
     Overloaded,
+    /// The disk is full. Whether the operation was written is unknown, but probably not.
+    #[error("the disk is full")]
+    DiskFull,
     /// The batch failed. Whether it was committed is unknown.
     #[error("the write failed: it may or may not be committed")]
     OutcomeUnknown(#[source] Cause),

@@ -28,6 +28,9 @@ impl ErrorBody {
     }
 }
 
+/// `Retry-After` of a write that a full disk refused, in seconds.
+pub const DISK_FULL_RETRY_AFTER: u64 = 5;
+
 /// Adds `Retry-After` in seconds.
 pub fn retry_after(mut response: Response, seconds: u64) -> Response {
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

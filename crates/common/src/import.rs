@@ -21,7 +21,7 @@ use crate::{
     postgres::{Database, OpenError},
     progress::Progress,
     sql::{Cell, Columns, Param},
-    sqlite::{self, Directory, DirectoryError},
+    sqlite::{self, Directory, DirectoryError, StartError},
 };
 
 /// The tables of SQLite, referenced ones first: in the order in which they were created. The tables
@@ -53,6 +53,9 @@ pub enum ImportError {
     /// For example, a service uses the directory.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
+    /// The source cannot be opened.
+    #[error(transparent)]
+    Source(#[from] StartError),
     /// SQLite cannot read the source.
     #[error("the store cannot be read: {0}")]
     Read(#[from] rusqlite::Error),
@@ -103,7 +106,7 @@ pub fn open(
         return Err(ImportError::NoSource { directory: directory.to_owned(), database });
     }
     let directory = Directory::own(directory, database)?;
-    let store = sqlite::open(directory.database())?;
+    let (store, _) = sqlite::recover(&directory)?;
     Ok((directory, store))
 }
 

@@ -33,18 +33,29 @@ pub struct Operations {
     /// `/metrics` requires it, if set.
     token: Option<BearerToken>,
     draining: Arc<AtomicBool>,
-    store_is_up: Arc<dyn Fn() -> bool + Send + Sync>,
+    readiness: Arc<dyn Fn() -> Readiness + Send + Sync>,
+}
+
+/// What a service can do at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// Everything.
+    Ready,
+    /// All but writes, for this reason.
+    ReadOnly(&'static str),
+    /// Nothing, because its store is not available.
+    Down,
 }
 
 impl Operations {
-    /// `/metrics` renders `registry`, and requires `token` if set. `/ready` returns 503 while
-    /// `store_is_up` returns false.
+    /// `/metrics` renders `registry`, and requires `token` if set. `/ready` answers what `readiness`
+    /// returns.
     pub fn new(
         registry: Registry,
         token: Option<BearerToken>,
-        store_is_up: impl Fn() -> bool + Send + Sync + 'static,
+        readiness: impl Fn() -> Readiness + Send + Sync + 'static,
     ) -> Self {
-        Self { registry, token, draining: Arc::default(), store_is_up: Arc::new(store_is_up) }
+        Self { registry, token, draining: Arc::default(), readiness: Arc::new(readiness) }
     }
 
     /// Makes `/ready` return 503, because the service is stopping.
@@ -67,14 +78,17 @@ async fn health() -> Response {
 }
 
 async fn ready(State(operations): State<Operations>) -> Response {
+    let not_ready =
+        |why| ErrorBody::new("not_ready", why).response(StatusCode::SERVICE_UNAVAILABLE);
     if operations.draining.load(Ordering::Relaxed) {
-        ErrorBody::new("not_ready", "the service is stopping")
-            .response(StatusCode::SERVICE_UNAVAILABLE)
-    } else if (operations.store_is_up)() {
-        Json(json!({ "status": "ready" })).into_response()
-    } else {
-        ErrorBody::new("not_ready", "the store is not available")
-            .response(StatusCode::SERVICE_UNAVAILABLE)
+        return not_ready("the service is stopping");
+    }
+    match (operations.readiness)() {
+        Readiness::Ready => Json(json!({ "status": "ready", "writes": true })).into_response(),
+        Readiness::ReadOnly(reason) => {
+            Json(json!({ "status": "ready", "writes": false, "reason": reason })).into_response()
+        }
+        Readiness::Down => not_ready("the store is not available"),
     }
 }
 

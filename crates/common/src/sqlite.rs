@@ -26,6 +26,12 @@
 //!    the writer marks the keys before it commits.
 //! 8. **A commit is one write call** ([`coalescing_vfs`]). This is correct only if each commit is
 //!    synced, as [`open`] demands.
+//! 9. **A failed sync ends the process** ([`disk::failed`]), because the kernel may have dropped
+//!    what it could not write. The next start reads from the disk again, and empties the log before
+//!    anything else ([`recover`]).
+//! 10. **A full disk never wedges the store.** Each page gets its place in the database before it is
+//!     committed to the log ([`room`]). So a checkpoint always has room, and empties a log that has
+//!     filled the disk.
 
 use std::{
     fs::{self, File},
@@ -41,15 +47,20 @@ use crate::progress::Progress;
 mod cache;
 mod checkpoint;
 mod directory;
+mod disk;
 mod embedded;
 mod migrate;
 mod reader;
+mod recovery;
+mod room;
 
 pub use cache::{Changing, LookUp, Place, ReadCache};
 pub use directory::{Directory, DirectoryError};
+pub use disk::Disk;
 pub use embedded::{Embedded, StartError, WriterThread, failure};
 pub use migrate::migrate;
 pub use reader::{Lookups, Readers, announce_commit};
+pub use recovery::{Recovered, recover};
 
 /// How long a connection waits for a lock that another process holds, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -78,6 +89,7 @@ const OLDEST_VERSION: i32 = 3_051_003;
 /// Opens a connection that may write: WAL mode, every commit synced, no automatic checkpoints.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     require_version(rusqlite::version_number())?;
+    coalescing_vfs::on_failure(|file, call, error| disk::failed(file, call, error));
     let connection = coalescing_vfs::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "page_size", PAGE_SIZE)?;

@@ -1,6 +1,9 @@
 //! Logs, request IDs and request metrics.
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    sync::{Mutex, PoisonError},
+};
 
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
@@ -16,10 +19,28 @@ pub(crate) use collector::{family, metric};
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
 pub use traffic::Traffic;
 
-/// Starts logging to standard output, panics included. The log ends when the returned guard is
+/// The thread that writes the log.
+static WRITER: Mutex<Option<WorkerGuard>> = Mutex::new(None);
+
+/// Ends the log when it is dropped.
+#[must_use]
+pub struct Log(());
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        end();
+    }
+}
+
+/// Writes the lines that are still in the buffer, for about a second at most, and ends the log.
+pub(crate) fn end() {
+    drop(WRITER.lock().unwrap_or_else(PoisonError::into_inner).take());
+}
+
+/// Starts logging to standard output, panics included. The log ends when the returned value is
 /// dropped. A stalled reader of the log does not block the service: lines that do not fit into the
 /// buffer are dropped.
-pub fn init(config: &ServerConfig) -> WorkerGuard {
+pub fn init(config: &ServerConfig) -> Log {
     let filter = EnvFilter::new(&config.rust_log);
     let (writer, guard) = tracing_appender::non_blocking(io::stdout());
     let lines = tracing_subscriber::fmt()
@@ -44,5 +65,6 @@ pub fn init(config: &ServerConfig) -> WorkerGuard {
             panic.cause = panic.payload_as_str()
         );
     }));
-    guard
+    *WRITER.lock().unwrap_or_else(PoisonError::into_inner) = Some(guard);
+    Log(())
 }

@@ -100,6 +100,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     limits.extend(store.limits());
     registry.register(Box::new(LimitMetrics::new(limits)?))?;
     registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;
+    if let Some(disk) = store.disk() {
+        registry.register(Box::new(disk.metrics()))?;
+    }
     let rules_errors =
         IntCounter::new("rules_errors_total", "Changes of the rules file that could not be used.")?;
     registry.register(Box::new(rules_errors.clone()))?;
@@ -115,7 +118,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     // Before clients can connect, because new rules reset their streams.
     reload.record().await;
     let watched = store.clone();
-    let operations = Operations::new(registry, token, move || watched.is_up());
+    let operations = Operations::new(registry, token, move || watched.readiness());
 
     let shutdown = CancellationToken::new();
     let app = App {

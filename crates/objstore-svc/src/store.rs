@@ -37,9 +37,10 @@ use std::{
 use common::{
     batch::WriteError,
     limits::Limited,
+    operations::Readiness,
     postgres::{self as database, DatabaseConfig},
     progress::Progress,
-    sqlite::BackupError,
+    sqlite::{BackupError, Disk},
 };
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -123,6 +124,9 @@ pub(crate) enum StoreError {
     /// A write failed. It is unknown whether it was committed.
     #[error("the write failed: it may or may not be committed")]
     OutcomeUnknown(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The disk is full. A write was refused.
+    #[error("the disk is full: try again later")]
+    DiskFull,
     #[error("the store could not be read")]
     NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A socket has to be closed although the store works: the change log was trimmed before this
@@ -293,9 +297,17 @@ impl Store {
         })
     }
 
-    /// Whether the database answers: for the readiness check.
-    pub(crate) fn is_up(&self) -> bool {
-        engine!(self, engine => engine.is_up())
+    /// What the store can do at the moment: for the readiness check.
+    pub(crate) fn readiness(&self) -> Readiness {
+        engine!(self, engine => engine.readiness())
+    }
+
+    /// The volume of the store, with SQLite.
+    pub(crate) fn disk(&self) -> Option<Arc<Disk>> {
+        match self {
+            Self::Sqlite(engine) => Some(Arc::clone(engine.disk())),
+            Self::Postgres(_) => None,
+        }
     }
 
     /// Resolves when the writer has ended and cannot recover: the process should exit.
@@ -558,6 +570,7 @@ impl From<WriteError> for StoreError {
         match error {
             WriteError::Overloaded => Self::Overloaded,
             WriteError::Panicked => Self::Panicked,
+            WriteError::DiskFull => Self::DiskFull,
             WriteError::OutcomeUnknown(_) | WriteError::Stopped => {
                 Self::OutcomeUnknown(error.into())
             }

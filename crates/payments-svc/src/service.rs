@@ -7,7 +7,7 @@ use common::{
     config::{SecretError, secret},
     error::Cause,
     limits::{Budget, LimitMetrics},
-    operations::Operations,
+    operations::{Operations, Readiness},
     postgres::DatabaseConfig,
     process,
     serve::{self, Connections, Server},
@@ -176,6 +176,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     limited.extend(deliveries.limits());
     registry.register(Box::new(LimitMetrics::new(limited)?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
+    if let Some(disk) = store.disk() {
+        registry.register(Box::new(disk.metrics()))?;
+    }
     let jobs = Jobs {
         store: store.clone(),
         acquirers,
@@ -188,7 +191,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         backlog_metrics: BacklogMetrics::new(&registry)?,
     };
     let watched = store.clone();
-    let operations = Operations::new(registry, token, move || watched.is_up());
+    let operations = Operations::new(registry, token, move || watched.readiness());
 
     let at = |port| SocketAddr::new(config.server.host, port);
     let (listener, address) = listen("HOST and PORT", at(config.server.port))?;
@@ -275,7 +278,7 @@ impl process::Running for Running {
         self.jobs.shutdown().await;
         while self.invitations.join_next().await.is_some() {}
         while self.deliveries.join_next().await.is_some() {}
-        if self.store.is_up()
+        if self.store.readiness() == Readiness::Ready
             && let Err(error) = self.payments.record_api_key_uses().await
         {
             tracing::warn!(cause = %Cause::new(error), "uses of API keys not recorded");

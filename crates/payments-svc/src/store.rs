@@ -32,10 +32,11 @@ use common::{
     aside::{Aside, Panicked},
     batch::{Stats, WriteError},
     limits::Limited,
+    operations::Readiness,
     postgres::{self as database, DatabaseConfig},
     progress::{Interrupted, Progress},
     sql::Param,
-    sqlite::BackupError,
+    sqlite::{BackupError, Disk},
 };
 use jiff::Timestamp;
 
@@ -172,6 +173,9 @@ pub(crate) enum StoreError {
     /// A write failed. Its outcome is unknown: it may be committed.
     #[error("the write failed; it may be committed")]
     WriteFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The disk is full. A write was refused.
+    #[error("the disk is full")]
+    DiskFull,
     #[error("the read failed")]
     ReadFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// This read or write panicked. Nothing was done.
@@ -190,6 +194,7 @@ impl From<WriteError> for StoreError {
         match error {
             WriteError::Overloaded => Self::Overloaded,
             WriteError::Panicked => Self::Panicked,
+            WriteError::DiskFull => Self::DiskFull,
             WriteError::OutcomeUnknown(_) | WriteError::Stopped => Self::WriteFailed(error.into()),
         }
     }
@@ -293,9 +298,17 @@ impl Store {
         &self.aside
     }
 
-    /// Whether the database answers and the store can be used.
-    pub(crate) fn is_up(&self) -> bool {
-        engine!(self, engine => engine.is_up())
+    /// What the store can do at the moment: for the readiness check.
+    pub(crate) fn readiness(&self) -> Readiness {
+        engine!(self, engine => engine.readiness())
+    }
+
+    /// The volume of the store, with SQLite.
+    pub(crate) fn disk(&self) -> Option<Arc<Disk>> {
+        match &self.engine {
+            Engine::Sqlite(engine) => Some(Arc::clone(engine.disk())),
+            Engine::Postgres(_) => None,
+        }
     }
 
     /// Resolves when the writer has ended. The writer does not start again, so the process should

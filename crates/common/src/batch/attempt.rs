@@ -81,6 +81,12 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
                 ended.is_written = false;
                 jobs.into_iter().for_each(|job| job.answer(Err(WriteError::Overloaded)));
             }
+            Fault::Failed(Failure::DiskFull(cause)) => {
+                tracing::debug!(%cause, operations = jobs.len(), "no room for a batch");
+                ended.is_written = false;
+                engine.disk_full(jobs.len());
+                jobs.into_iter().for_each(|job| job.answer(Err(WriteError::DiskFull)));
+            }
             Fault::Failed(
                 Failure::Conflict(cause) | Failure::Operation(cause) | Failure::Unknown(cause),
             ) => {

@@ -3,19 +3,25 @@
 
 use std::{
     fs::File,
-    mem::ManuallyDrop,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
         mpsc::{SyncSender, TrySendError, sync_channel},
     },
     thread::{Builder, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
-use super::{embedded::StartError, reader::Lookups};
+use super::{
+    BUSY_TIMEOUT, PAGE_SIZE,
+    disk::{Disk, Volume, failed},
+    embedded::StartError,
+    reader::Lookups,
+};
+use crate::throttle::Throttle;
 
 /// The writer checks the WAL after this many written bytes.
 const CHECK_EVERY: usize = 64 * 1024;
@@ -33,11 +39,27 @@ const FEW_PAGES: u32 = 500;
 /// limit.
 const FINISH_ALWAYS_AT: u32 = 256_000;
 
+/// On a small volume, checkpoints begin when the WAL has this share of it.
+const VOLUME_SHARE: u64 = 16;
+
+/// Bytes of a page in the WAL, with its header.
+const FRAME: u64 = PAGE_SIZE.cast_unsigned() + 24;
+
+/// Period of the warning that a checkpoint failed.
+const WARN_EVERY: Duration = Duration::from_secs(60);
+
+/// How often the WAL is emptied again after it could not be. Look-ups can begin in between.
+const ATTEMPTS: u32 = 3;
+
 /// The checkpoint thread, and the state with which the writer decides about checkpoints.
 pub(super) struct Checkpointer {
     wake: SyncSender<()>,
     thread: JoinHandle<()>,
     lookups: Arc<Lookups>,
+    disk: Arc<Disk>,
+    /// Held during a checkpoint of the thread, as SQLite refuses a second one meanwhile.
+    turn: Arc<Mutex<()>>,
+    warnings: Arc<Warnings>,
     /// Bytes written since the last check of the WAL.
     written: usize,
     /// Checkpoints that the thread has run.
@@ -47,66 +69,86 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub(super) fn start(path: &Path, lookups: Arc<Lookups>) -> Result<Self, StartError> {
-        let connection = super::open(path)?;
-        // Never closed: closing any descriptor of a file releases all locks of the process on this
-        // file, including those of SQLite.
-        let database = ManuallyDrop::new(File::open(path).map_err(StartError::File)?);
+    /// Starts the thread. `database` is the file at `path`.
+    pub(super) fn start(
+        path: &Path,
+        database: &'static File,
+        lookups: Arc<Lookups>,
+        disk: Arc<Disk>,
+    ) -> Result<Self, StartError> {
         let (wake, woken) = sync_channel(1);
-        let turns = Arc::new(AtomicU64::new(0));
-        let thread_turns = Arc::clone(&turns);
-        let thread_lookups = Arc::clone(&lookups);
-        let run = move || {
-            while woken.recv().is_ok() {
-                if let Err(error) = thread_lookups
-                    .end_transactions()
-                    .and_then(|()| checkpoint(&connection, "PASSIVE"))
-                {
-                    tracing::warn!(cause = %error, "checkpoint failed");
+        let turns = Arc::<AtomicU64>::default();
+        let turn = Arc::<Mutex<()>>::default();
+        let warnings = Arc::new(Warnings(Throttle::new(WARN_EVERY)));
+        let run = {
+            let (path, connection) = (path.to_owned(), super::open(path)?);
+            let (lookups, warnings) = (Arc::clone(&lookups), Arc::clone(&warnings));
+            let (turns, turn) = (Arc::clone(&turns), Arc::clone(&turn));
+            move || {
+                while woken.recv().is_ok() {
+                    let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                    let copied = lookups.end_transactions();
+                    warnings.check(copied.and_then(|()| checkpoint(&connection, "PASSIVE")));
+                    // SQLite syncs the database only when a checkpoint is complete. Without this
+                    // sync, the writer would sync everything when it completes the checkpoint.
+                    if let Err(error) = database.sync_data() {
+                        failed(&path, "sync", &error);
+                    }
+                    turns.fetch_add(1, Ordering::Relaxed);
                 }
-                // SQLite syncs the database only when a checkpoint is complete. Without this sync,
-                // the writer would sync everything when it completes the checkpoint.
-                if let Err(error) = database.sync_data() {
-                    tracing::warn!(cause = %error, "checkpoint not synced");
-                }
-                thread_turns.fetch_add(1, Ordering::Relaxed);
             }
         };
         let thread = Builder::new().name("checkpoint".to_owned()).spawn(run);
         let thread = thread.map_err(StartError::Thread)?;
-        Ok(Self { wake, thread, lookups, written: 0, turns, turns_before: None })
+        let (written, turns_before) = (0, None);
+        Ok(Self { wake, thread, lookups, disk, turn, warnings, written, turns, turns_before })
     }
 
     /// Called by the writer between two batches. `bytes` is roughly what the last one wrote.
-    pub(super) fn after_batch(
-        &mut self,
-        writer: &Connection,
-        bytes: usize,
-    ) -> rusqlite::Result<()> {
+    pub(super) fn after_batch(&mut self, writer: &Connection, bytes: usize) {
         self.written = self.written.saturating_add(bytes);
-        if self.written < CHECK_EVERY {
-            return Ok(());
+        if self.written >= CHECK_EVERY {
+            self.written = 0;
+            self.check(writer, START_AT);
         }
-        self.written = 0;
-        self.check(writer, START_AT)
     }
 
     /// Called by the writer when no writes arrive, so that a checkpoint delays none.
-    pub(super) fn idle(&mut self, writer: &Connection) -> rusqlite::Result<()> {
-        self.check(writer, FEW_PAGES)
+    pub(super) fn idle(&mut self, writer: &Connection) {
+        self.check(writer, FEW_PAGES);
     }
 
-    /// Continues a checkpoint if the WAL has more than `start_at` pages.
-    fn check(&mut self, writer: &Connection, start_at: u32) -> rusqlite::Result<()> {
+    fn check(&mut self, writer: &Connection, start_at: u32) {
+        let volume = self.disk.volume();
+        if let Some(volume) = volume {
+            self.disk.tend(volume, Instant::now());
+        }
+        let checked = self.advance(writer, start_at, volume);
+        self.warnings.check(checked);
+    }
+
+    /// Continues a checkpoint if the WAL has more than `start_at` pages, or is long for the volume.
+    fn advance(
+        &mut self,
+        writer: &Connection,
+        start_at: u32,
+        volume: Option<Volume>,
+    ) -> rusqlite::Result<()> {
         let wal = checkpoint(writer, "NOOP")?;
         let left = wal.pages.saturating_sub(wal.copied);
-        if wal.pages > start_at
+        let long = volume.map_or(START_AT, long);
+        if wal.pages > start_at.min(long)
             && left > FEW_PAGES
             && let Err(TrySendError::Disconnected(())) = self.wake.try_send(())
         {
             tracing::error!("the checkpoint thread has ended");
         }
-        let is_nearly_complete = wal.pages > START_AT && (1..=FEW_PAGES).contains(&left);
+        if volume.is_some_and(|volume| bytes(wal.pages) > volume.free) {
+            // The WAL is then also made shorter.
+            self.empty(writer);
+            return Ok(());
+        }
+        let is_nearly_complete = wal.pages > START_AT.min(long) && (1..=FEW_PAGES).contains(&left);
         if is_nearly_complete || self.is_too_slow(wal.pages, left) {
             self.lookups.end_transactions()?;
             checkpoint(writer, "PASSIVE")?;
@@ -115,6 +157,20 @@ impl Checkpointer {
             self.lookups.end_transactions()?;
         }
         Ok(())
+    }
+
+    /// Copies the whole WAL and empties it, after the current checkpoint of the thread. Returns
+    /// whether it is empty: another process may read it, or the disk is full.
+    pub(super) fn empty(&self, writer: &Connection) -> bool {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let emptied = (0..ATTEMPTS).try_fold(false, |is_empty, _| {
+            if is_empty {
+                return Ok(true);
+            }
+            self.lookups.end_transactions()?;
+            empty(writer)
+        });
+        self.warnings.check(emptied).unwrap_or(false)
     }
 
     /// Whether the WAL is still too long after one whole checkpoint of the thread.
@@ -140,14 +196,52 @@ impl Checkpointer {
             tracing::error!("the checkpoint thread panicked");
         }
         let emptied = self.lookups.end_transactions().and_then(|()| checkpoint(writer, "TRUNCATE"));
-        if let Err(error) = emptied {
-            tracing::warn!(cause = %error, "checkpoint failed");
-        }
+        self.warnings.check(emptied);
+    }
+}
+
+/// Warnings about failed checkpoints. A checkpoint that finds the disk full is repeated.
+struct Warnings(Throttle);
+
+impl Warnings {
+    fn check<T>(&self, checkpointed: rusqlite::Result<T>) -> Option<T> {
+        checkpointed
+            .inspect_err(|error| {
+                if self.0.try_acquire() {
+                    tracing::warn!(cause = %error, "checkpoint failed: it will be repeated");
+                }
+            })
+            .ok()
+    }
+}
+
+/// The pages of a WAL that is long for its volume: a part of it, or half of what is free.
+fn long(volume: Volume) -> u32 {
+    let bytes = (volume.size / VOLUME_SHARE).min(volume.free / 2);
+    u32::try_from(bytes / FRAME).unwrap_or(u32::MAX)
+}
+
+/// Bytes of a WAL with so many pages.
+fn bytes(pages: u32) -> u64 {
+    u64::from(pages) * FRAME
+}
+
+/// Copies the whole WAL and empties it, without waiting for readers. Returns whether it is empty.
+pub(super) fn empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let emptied = checkpoint(connection, "TRUNCATE");
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    match emptied {
+        Ok(wal) => Ok(!wal.is_busy),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
 /// State of the write-ahead log after a checkpoint.
 struct Wal {
+    /// Whether the checkpoint could not end, because somebody reads or writes.
+    is_busy: bool,
     pages: u32,
     copied: u32,
 }
@@ -157,6 +251,6 @@ fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<Wal> {
     statement.query_row([], |row| {
         // Both are -1 before the first write.
         let pages = |column| row.get(column).map(|count: i64| u32::try_from(count).unwrap_or(0));
-        Ok(Wal { pages: pages(1)?, copied: pages(2)? })
+        Ok(Wal { is_busy: row.get(0)?, pages: pages(1)?, copied: pages(2)? })
     })
 }

@@ -1,18 +1,25 @@
 //! The connection that writes, and its thread. [`super`] lists the reasons.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
+    fs::File,
     io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread::{Builder, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 use tokio_util::sync::CancellationToken;
 
-use super::{checkpoint::Checkpointer, open, reader::Lookups};
+use super::{
+    checkpoint::Checkpointer, disk::Disk, open, reader::Lookups, recovery::Recovered, room::Room,
+};
 use crate::batch::{Engine, Failure, Runner};
+
+/// Pause between two attempts to empty the log of a full disk.
+const RETRY_AFTER: Duration = Duration::from_millis(200);
 
 /// Why a database could not be opened for writing.
 #[derive(Debug, thiserror::Error)]
@@ -20,9 +27,12 @@ pub enum StartError {
     /// SQLite could not open the file or apply a setting.
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The checkpoint thread opens the file a second time, to sync it.
-    #[error("the database file cannot be opened for syncing: {0}")]
+    /// The file is also opened beside SQLite, to sync it and to allocate room.
+    #[error("the database file cannot be opened or synced: {0}")]
     File(#[source] io::Error),
+    /// Another process reads the database, so the log of an unclean end cannot be emptied.
+    #[error("another process reads the database: wait until the backup or the check has ended")]
+    InUse,
     /// The writer, its runtime or the checkpoint thread did not start.
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] io::Error),
@@ -33,18 +43,48 @@ pub struct Embedded {
     connection: Connection,
     checkpointer: RefCell<Checkpointer>,
     lookups: Arc<Lookups>,
+    disk: Arc<Disk>,
+    room: Room,
+    /// Whether the log of an unclean end must still be copied before anything is written.
+    must_empty: Cell<bool>,
+    /// The next attempt to empty the log.
+    empty_at: Cell<Instant>,
 }
 
 impl Embedded {
     /// Opens the connection. `lookups` see everything that it commits.
-    pub fn open(path: &Path, lookups: Arc<Lookups>) -> Result<Self, StartError> {
+    pub fn open(
+        path: &Path,
+        recovered: &Recovered,
+        lookups: Arc<Lookups>,
+    ) -> Result<Self, StartError> {
         let connection = open(path)?;
-        let checkpointer = RefCell::new(Checkpointer::start(path, Arc::clone(&lookups))?);
-        Ok(Self { connection, checkpointer, lookups })
+        let file = File::options().read(true).write(true).open(path).map_err(StartError::File)?;
+        // Never closed: closing any descriptor of a file releases all locks of the process on this
+        // file, including those of SQLite.
+        let file: &'static File = Box::leak(Box::new(file));
+        let disk = Arc::clone(&recovered.disk);
+        let checkpointer =
+            Checkpointer::start(path, file, Arc::clone(&lookups), Arc::clone(&disk))?;
+        Ok(Self {
+            connection,
+            checkpointer: RefCell::new(checkpointer),
+            lookups,
+            disk,
+            room: Room::new(file),
+            must_empty: Cell::new(!recovered.is_complete),
+            empty_at: Cell::new(Instant::now()),
+        })
     }
 
     /// Begins a transaction and takes the write lock immediately. It is rolled back when dropped.
+    ///
+    /// # Errors
+    /// [`ffi::SQLITE_FULL`] also while the log of an unclean end cannot be copied.
     pub fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
+        if self.must_empty.get() && !self.empty_log() {
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None));
+        }
         if !self.connection.is_autocommit() {
             // The rollback of the last transaction failed.
             self.connection.execute_batch("ROLLBACK")?;
@@ -54,32 +94,53 @@ impl Embedded {
 
     /// Commits a transaction, and makes it visible to look-ups.
     pub fn commit(&self, transaction: Transaction<'_>) -> rusqlite::Result<()> {
+        self.room.reserve(&transaction)?;
         transaction.commit()?;
         self.lookups.committed();
+        self.disk.committed();
         Ok(())
     }
 
     /// Starts a checkpoint if enough was written. `bytes` is roughly what the last batch wrote.
     pub fn after_batch(&self, bytes: usize) {
-        warn(self.checkpointer.borrow_mut().after_batch(&self.connection, bytes));
+        self.checkpointer.borrow_mut().after_batch(&self.connection, bytes);
     }
 
     /// Makes commits of other processes visible to look-ups, and starts a checkpoint if enough was
     /// written.
     pub fn idle(&self) {
         self.lookups.committed();
-        warn(self.checkpointer.borrow_mut().idle(&self.connection));
+        if self.must_empty.get() {
+            self.empty_log();
+        }
+        self.checkpointer.borrow_mut().idle(&self.connection);
+    }
+
+    /// Makes room after a batch found the disk full: frees the reserve, and empties the log.
+    pub fn disk_full(&self, operations: usize) {
+        self.disk.refused(operations, Instant::now());
+        self.disk.free_reserve();
+        self.empty_log();
+    }
+
+    /// Empties the log. Returns whether it is empty. After a failure, does nothing for a while.
+    fn empty_log(&self) -> bool {
+        let now = Instant::now();
+        if now < self.empty_at.get() {
+            return false;
+        }
+        let is_empty = self.checkpointer.borrow().empty(&self.connection);
+        if is_empty {
+            self.must_empty.set(false);
+        } else {
+            self.empty_at.set(now + RETRY_AFTER);
+        }
+        is_empty
     }
 
     /// Runs a last checkpoint and closes the connection.
     pub fn close(self) {
         self.checkpointer.into_inner().stop(&self.connection);
-    }
-}
-
-fn warn(checkpointed: rusqlite::Result<()>) {
-    if let Err(error) = checkpointed {
-        tracing::warn!(cause = %error, "checkpoint failed");
     }
 }
 
@@ -94,6 +155,11 @@ pub fn failure(error: rusqlite::Error) -> Failure {
         }
         // Another process writes. Only `BEGIN` can fail with this error: nothing was written.
         Some(ErrorCode::DatabaseBusy) => Failure::Overload(cause(error)),
+        Some(ErrorCode::DiskFull) => Failure::DiskFull(cause(error)),
+        // No room for the index of the log.
+        _ if error.sqlite_extended_error_code() == Some(ffi::SQLITE_IOERR_SHMSIZE) => {
+            Failure::DiskFull(cause(error))
+        }
         Some(_) => Failure::Unknown(cause(error)),
     }
 }

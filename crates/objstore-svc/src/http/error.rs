@@ -7,7 +7,7 @@ use axum::{
 use common::{
     ErrorBody,
     body::BodyError,
-    error::{Cause, no_memory, retry_after},
+    error::{Cause, DISK_FULL_RETRY_AFTER, no_memory, retry_after},
     json::InvalidJson,
     limits::Refused as RateRefused,
 };
@@ -123,6 +123,10 @@ impl IntoResponse for Error {
             }
             Self::TooManyStreams | Self::Store(StoreError::Overloaded) => {
                 retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
+            }
+            Self::Store(StoreError::DiskFull) => {
+                let response = answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable");
+                retry_after(response, DISK_FULL_RETRY_AFTER)
             }
             Self::Store(cause) => {
                 with_cause(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)

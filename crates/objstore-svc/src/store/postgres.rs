@@ -23,6 +23,7 @@ use std::{
 
 use common::{
     batch::Queue,
+    operations::Readiness,
     postgres::{
         CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, WAIT, query,
     },
@@ -171,8 +172,8 @@ impl Postgres {
         Ok((postgres, Feed { revision, news: feed }))
     }
 
-    pub(super) fn is_up(&self) -> bool {
-        self.health.is_up()
+    pub(super) fn readiness(&self) -> Readiness {
+        if self.health.is_up() { Readiness::Ready } else { Readiness::Down }
     }
 
     /// Resolves only if the writer task has ended. An unreachable database is not a failure: it may

@@ -25,9 +25,10 @@ use common::{
     aside::{Aside, Panicked},
     batch::Queue,
     migration::MigrationError,
+    operations::Readiness,
     progress::Progress,
     sqlite::{
-        self as engine, BackupError, Directory, DirectoryError, Embedded, LookUp, Lookups,
+        self as engine, BackupError, Directory, DirectoryError, Disk, Embedded, LookUp, Lookups,
         ReadCache, Readers, WriterThread,
     },
 };
@@ -91,6 +92,7 @@ pub(crate) struct Sqlite {
     /// Threads for the reads of sockets: watches of a client, and pages of the change log.
     socket_reads: Aside,
     stats: Arc<Mutex<Stats>>,
+    disk: Arc<Disk>,
     _directory: Directory,
 }
 
@@ -98,7 +100,7 @@ impl Sqlite {
     pub(super) fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
         let directory = Directory::own(&config.data_dir, DATABASE)?;
         let path = directory.database();
-        let mut connection = engine::open(path)?;
+        let (mut connection, recovered) = engine::recover(&directory)?;
         let shared = Shared::new(config, prepare(&mut connection)?);
 
         let cores = available_parallelism().map_or(2, usize::from);
@@ -110,7 +112,7 @@ impl Sqlite {
         });
         let stats = Arc::<Mutex<Stats>>::default();
         let (feed, news) = mpsc::channel(FEED_LENGTH);
-        let database = Embedded::open(path, Arc::clone(&lookups))?;
+        let database = Embedded::open(path, &recovered, Arc::clone(&lookups))?;
         let writer = Writer::new(
             database,
             &connection,
@@ -133,14 +135,20 @@ impl Sqlite {
             searches: Aside::new(cores),
             socket_reads: Aside::new(socket_threads),
             stats,
+            disk: recovered.disk,
             _directory: directory,
         };
         let revision = sqlite.stats().revision;
         Ok((sqlite, Feed { revision, news }))
     }
 
-    pub(super) fn is_up(&self) -> bool {
-        self.thread.is_running() && self.lookups.read(read::ping).is_ok()
+    pub(super) fn readiness(&self) -> Readiness {
+        let is_up = self.thread.is_running() && self.lookups.read(read::ping).is_ok();
+        if is_up { self.disk.readiness() } else { Readiness::Down }
+    }
+
+    pub(super) fn disk(&self) -> &Arc<Disk> {
+        &self.disk
     }
 
     pub(super) async fn failed(&self) {

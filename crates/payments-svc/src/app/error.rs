@@ -36,6 +36,8 @@ pub(crate) enum Error {
     RateLimited(limits::Refused),
     #[error("too many requests are waiting: try again in a second")]
     Overloaded,
+    #[error("the disk is full: try again later")]
+    DiskFull,
     #[error("the database is not available")]
     Store(#[source] StoreError),
     #[error("an internal error occurred")]
@@ -63,6 +65,7 @@ impl From<StoreError> for Error {
         match error {
             StoreError::Panicked => Self::Internal(error),
             StoreError::Overloaded => Self::Overloaded,
+            StoreError::DiskFull => Self::DiskFull,
             StoreError::ReadFailed(_) | StoreError::WriteFailed(_) => Self::Store(error),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use common::{
     batch::Queue,
+    operations::Readiness,
     postgres::{
         CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, query_all,
     },
@@ -156,8 +157,8 @@ impl Postgres {
         self.database.timeline_changes()
     }
 
-    pub(super) fn is_up(&self) -> bool {
-        self.health.is_up()
+    pub(super) fn readiness(&self) -> Readiness {
+        if self.health.is_up() { Readiness::Ready } else { Readiness::Down }
     }
 
     /// Resolves when the writer has ended. An unreachable database does not end it: the database

@@ -12,9 +12,12 @@ use common::{
     aside::Aside,
     batch::Queue,
     migration::MigrationError,
+    operations::Readiness,
     progress::Progress,
     sql::{ColumnError, Columns, Stored as _, bind},
-    sqlite::{self as engine, Directory, DirectoryError, Embedded, Lookups, Readers, WriterThread},
+    sqlite::{
+        self as engine, Directory, DirectoryError, Disk, Embedded, Lookups, Readers, WriterThread,
+    },
 };
 use rusqlite::Connection;
 
@@ -84,6 +87,7 @@ pub(crate) struct Sqlite {
     transactions: Arc<TransactionCache>,
     queue: Queue<Writer>,
     writer: WriterThread,
+    disk: Arc<Disk>,
     _directory: Directory,
 }
 
@@ -91,14 +95,14 @@ impl Sqlite {
     /// Opens the store in `data_dir`, with a cache of at most `cache` bytes.
     pub(super) fn open(data_dir: &Path, cache: u64) -> Result<Self, OpenError> {
         let directory = Directory::own(data_dir, DATABASE)?;
-        let mut connection = engine::open(directory.database())?;
+        let (mut connection, recovered) = engine::recover(&directory)?;
         migrate(&mut connection)?;
         drop(connection);
         let cores = available_parallelism().map_or(2, usize::from);
         let lookups = Lookups::open(directory.database(), cores)?;
         let lookups = lookups.with_other_writers(directory.database());
         let lookups = Arc::new(lookups.map_err(OpenError::CommitNotice)?);
-        let embedded = Embedded::open(directory.database(), Arc::clone(&lookups))?;
+        let embedded = Embedded::open(directory.database(), &recovered, Arc::clone(&lookups))?;
         let transactions = Arc::new(TransactionCache::new(cache));
         let (queue, runner) = Queue::new(Writer::new(embedded, Arc::clone(&transactions)));
         Ok(Self {
@@ -107,13 +111,19 @@ impl Sqlite {
             transactions,
             queue,
             writer: WriterThread::start(runner, |writer| writer.db.close())?,
+            disk: recovered.disk,
             _directory: directory,
         })
     }
 
-    pub(super) fn is_up(&self) -> bool {
+    pub(super) fn readiness(&self) -> Readiness {
         let answers = |db: &Connection| db.prepare_cached("SELECT 1")?.query_row([], |_| Ok(()));
-        self.writer.is_running() && self.lookups.read(answers).is_ok()
+        let is_up = self.writer.is_running() && self.lookups.read(answers).is_ok();
+        if is_up { self.disk.readiness() } else { Readiness::Down }
+    }
+
+    pub(super) fn disk(&self) -> &Arc<Disk> {
+        &self.disk
     }
 
     pub(super) async fn writer_ended(&self) {

@@ -13,7 +13,7 @@ use axum::{
 use common::{
     ErrorBody,
     body::BodyError,
-    error::{Cause, no_memory, retry_after},
+    error::{Cause, DISK_FULL_RETRY_AFTER, no_memory, retry_after},
 };
 
 use crate::{
@@ -113,6 +113,9 @@ impl IntoResponse for Error {
             }
             Self::App(Failure::Overloaded) => {
                 retry_after(answer(unavailable, "overloaded"), RETRY_AFTER)
+            }
+            Self::App(Failure::DiskFull) => {
+                retry_after(answer(unavailable, "storage_unavailable"), DISK_FULL_RETRY_AFTER)
             }
             Self::App(Failure::Store(cause)) => {
                 hiding(answer(unavailable, "storage_unavailable"), cause)

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{
-    super::{announce_commit, reader::Lookups},
+    super::{Directory, announce_commit, reader::Lookups, recover},
     *,
 };
 use crate::batch::{Cost, Decided, Limits, Loaded, Panicked, Queue, WriteError};
@@ -78,21 +78,23 @@ struct Setup {
     lookups: Arc<Lookups>,
     queue: Queue<Counter>,
     thread: WriterThread,
-    _directory: tempfile::TempDir,
+    _directory: Directory,
+    _place: tempfile::TempDir,
 }
 
 fn setup(lookups: usize) -> Setup {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("counter.db");
-    let other = open(&path).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let directory = Directory::own(place.path(), "counter.db").unwrap();
+    let path = directory.database().to_owned();
+    let (other, recovered) = recover(&directory).unwrap();
     let table = "CREATE TABLE counter (total CHECK (total < 1000)); INSERT INTO counter VALUES (0)";
     other.execute_batch(table).unwrap();
     let lookups = Lookups::open(&path, lookups).unwrap().with_other_writers(&path).unwrap();
     let lookups = Arc::new(lookups);
-    let embedded = Embedded::open(&path, Arc::clone(&lookups)).unwrap();
+    let embedded = Embedded::open(&path, &recovered, Arc::clone(&lookups)).unwrap();
     let (queue, runner) = Queue::new(Counter(embedded));
     let thread = WriterThread::start(runner, |counter: Counter| counter.0.close()).unwrap();
-    Setup { other, path, lookups, queue, thread, _directory: directory }
+    Setup { other, path, lookups, queue, thread, _directory: directory, _place: place }
 }
 
 impl Setup {
@@ -188,5 +190,19 @@ async fn the_writer_continues_after_a_failed_batch() {
     assert!(matches!(setup.queue.write(1).await, Err(WriteError::OutcomeUnknown(_))));
     setup.other.execute_batch("ALTER TABLE renamed RENAME TO counter").unwrap();
     assert_eq!(setup.queue.write(1).await.unwrap(), 1);
+    setup.stop().await;
+}
+
+#[tokio::test]
+async fn each_committed_page_has_room_in_the_database() {
+    let setup = setup(1);
+    let blocks = || std::os::unix::fs::MetadataExt::blocks(&setup.path.metadata().unwrap());
+    let before = blocks();
+    setup.other.execute_batch("CREATE TABLE filler (bytes)").unwrap();
+    setup.other.execute("INSERT INTO filler VALUES (zeroblob(3000000))", []).unwrap();
+    assert_eq!(blocks(), before, "another process allocates nothing");
+    setup.queue.write(1).await.unwrap();
+    assert!(blocks() * 512 >= 3_000_000, "{}", blocks());
+    assert!(setup.path.metadata().unwrap().len() < 3_000_000, "the checkpoint writes them");
     setup.stop().await;
 }

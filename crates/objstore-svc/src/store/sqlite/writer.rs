@@ -190,6 +190,10 @@ impl Engine for Writer {
         self.database.after_batch(bytes);
     }
 
+    fn disk_full(&self, operations: usize) {
+        self.database.disk_full(operations);
+    }
+
     fn idle(&self) {
         self.database.idle();
     }

@@ -115,6 +115,10 @@ impl Engine for Writer {
         self.db.after_batch(bytes);
     }
 
+    fn disk_full(&self, operations: usize) {
+        self.db.disk_full(operations);
+    }
+
     fn idle(&self) {
         self.db.idle();
     }

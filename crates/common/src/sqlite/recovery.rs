@@ -1,0 +1,72 @@
+//! The first steps of a start: what the last process left is made durable before anything uses it.
+
+use std::{
+    fs,
+    sync::Arc,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode};
+
+use super::{
+    checkpoint::empty,
+    directory::{Directory, sync_name},
+    disk::{Disk, drop_cached, wal},
+    embedded::StartError,
+    open,
+};
+
+/// How long a start waits until other processes do not read the log any more.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Pause between two attempts.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// A database that a start can use.
+pub struct Recovered {
+    /// Its volume.
+    pub disk: Arc<Disk>,
+    /// False if the disk was too full to copy the log of an unclean end. Then nothing may be written
+    /// before it is copied.
+    pub(super) is_complete: bool,
+}
+
+/// Opens the database of a directory. After an unclean end, copies the log into it first: the log may
+/// have commits that only the memory of the kernel knows, because they could not be synced. So the
+/// kernel forgets what it has in memory, and the next read comes from the disk.
+///
+/// # Errors
+/// [`StartError::InUse`] if another process, such as a backup, reads the log for a minute.
+pub fn recover(directory: &Directory) -> Result<(Connection, Recovered), StartError> {
+    let path = directory.database();
+    let disk = Arc::new(Disk::new(path));
+    let was_unclean = fs::metadata(wal(path)).is_ok_and(|wal| wal.len() > 0);
+    if was_unclean {
+        for file in [path, &wal(path)] {
+            drop_cached(file).map_err(StartError::File)?;
+        }
+    }
+    let connection = open(path)?;
+    let is_complete = !was_unclean || empty_log(&connection)?;
+    // SQLite ignores an error of this sync.
+    sync_name(path).map_err(StartError::File)?;
+    Ok((connection, Recovered { disk, is_complete }))
+}
+
+/// Returns false if the disk is full.
+fn empty_log(connection: &Connection) -> Result<bool, StartError> {
+    let started = Instant::now();
+    loop {
+        match empty(connection) {
+            Ok(true) => return Ok(true),
+            Ok(false) if started.elapsed() < PATIENCE => sleep(RETRY_AFTER),
+            Ok(false) => return Err(StartError::InUse),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+                tracing::error!("the disk is full: writes are refused until the log is copied");
+                return Ok(false);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
