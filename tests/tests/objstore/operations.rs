@@ -17,7 +17,8 @@ async fn health_ready_metrics_and_the_document_need_no_session() {
     let service = Service::with(&[]).await;
     let stranger = service.stranger();
     assert_eq!(stranger.fetch("/health").await.expect(200).text(), r#"{"status":"ok"}"#);
-    assert_eq!(stranger.fetch("/ready").await.expect(200).text(), r#"{"status":"ready"}"#);
+    let ready = stranger.fetch("/ready").await.expect(200);
+    assert_eq!(ready.text(), r#"{"status":"ready","writes":true}"#);
     let _ = stranger.fetch("/metrics").await.expect(200);
     let _ = stranger.fetch("/openapi.json").await.expect(200);
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 async fn health_ready_metrics_and_the_document_need_no_credentials() {
     let service = Service::with(&[]).await;
     assert_eq!(service.fetch("/health").await.expect(200).text(), r#"{"status":"ok"}"#);
-    assert_eq!(service.fetch("/ready").await.expect(200).text(), r#"{"status":"ready"}"#);
+    let ready = service.fetch("/ready").await.expect(200);
+    assert_eq!(ready.text(), r#"{"status":"ready","writes":true}"#);
     let _ = service.fetch("/metrics").await.expect(200);
     let _ = service.fetch("/openapi.json").await.expect(200);
 }
