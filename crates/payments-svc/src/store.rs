@@ -129,6 +129,8 @@ pub(crate) async fn check(
 pub(crate) enum PayoutError {
     #[error(transparent)]
     Open(#[from] database::OpenError),
+    #[error(transparent)]
+    OpenSqlite(#[from] sqlite::OpenError),
     #[error("the database cannot be read: {0}")]
     Read(#[source] rusqlite::Error),
     #[error("the payouts are not complete: {0}; run the command again")]

@@ -28,5 +28,6 @@ mod stop;
 mod sync;
 mod trace;
 mod visitor;
+mod volumes;
 mod wrapped;
 mod writers;

@@ -45,6 +45,8 @@ pub struct Disk {
     has_reserve: AtomicBool,
     /// Whether the last write was refused.
     is_full: AtomicBool,
+    /// Whether the log of an unclean end must be copied before anything is written.
+    must_empty: AtomicBool,
     refused: AtomicU64,
     outage: Mutex<Option<Outage>>,
 }
@@ -103,6 +105,7 @@ impl Disk {
             database: database.to_owned(),
             has_reserve: AtomicBool::new(true),
             is_full: AtomicBool::new(false),
+            must_empty: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             outage: Mutex::new(None),
         };
@@ -122,7 +125,18 @@ impl Disk {
     }
 
     fn is_full(&self) -> bool {
-        self.is_full.load(Ordering::Relaxed)
+        self.is_full.load(Ordering::Relaxed) || self.must_empty()
+    }
+
+    /// Whether the log of an unclean end must be copied before anything is written, because the disk
+    /// was too full for it.
+    pub(super) fn must_empty(&self) -> bool {
+        self.must_empty.load(Ordering::Relaxed)
+    }
+
+    /// Sets [`must_empty`](Self::must_empty).
+    pub(super) fn set_must_empty(&self, must_empty: bool) {
+        self.must_empty.store(must_empty, Ordering::Relaxed);
     }
 
     /// The metrics of the volume.

@@ -13,9 +13,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    checkpoint::Checkpointer, disk::Disk, open, reader::Lookups, recovery::Recovered, room::Room,
-};
+use super::{checkpoint::Checkpointer, disk::Disk, open, reader::Lookups, room::Room};
 use crate::batch::{Engine, Failure, Runner};
 
 /// Pause between two attempts to empty the log of a full disk.
@@ -45,25 +43,18 @@ pub struct Embedded {
     lookups: Arc<Lookups>,
     disk: Arc<Disk>,
     room: Room,
-    /// Whether the log of an unclean end must still be copied before anything is written.
-    must_empty: Cell<bool>,
     /// The next attempt to empty the log.
     empty_at: Cell<Instant>,
 }
 
 impl Embedded {
     /// Opens the connection. `lookups` see everything that it commits.
-    pub fn open(
-        path: &Path,
-        recovered: &Recovered,
-        lookups: Arc<Lookups>,
-    ) -> Result<Self, StartError> {
+    pub fn open(path: &Path, disk: Arc<Disk>, lookups: Arc<Lookups>) -> Result<Self, StartError> {
         let connection = open(path)?;
         let file = File::options().read(true).write(true).open(path).map_err(StartError::File)?;
         // Never closed: closing any descriptor of a file releases all locks of the process on this
         // file, including those of SQLite.
         let file: &'static File = Box::leak(Box::new(file));
-        let disk = Arc::clone(&recovered.disk);
         let checkpointer =
             Checkpointer::start(path, file, Arc::clone(&lookups), Arc::clone(&disk))?;
         Ok(Self {
@@ -72,7 +63,6 @@ impl Embedded {
             lookups,
             disk,
             room: Room::new(file),
-            must_empty: Cell::new(!recovered.is_complete),
             empty_at: Cell::new(Instant::now()),
         })
     }
@@ -82,7 +72,7 @@ impl Embedded {
     /// # Errors
     /// [`ffi::SQLITE_FULL`] also while the log of an unclean end cannot be copied.
     pub fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
-        if self.must_empty.get() && !self.empty_log() {
+        if self.disk.must_empty() && !self.empty_log() {
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None));
         }
         if !self.connection.is_autocommit() {
@@ -110,7 +100,7 @@ impl Embedded {
     /// written.
     pub fn idle(&self) {
         self.lookups.committed();
-        if self.must_empty.get() {
+        if self.disk.must_empty() {
             self.empty_log();
         }
         self.checkpointer.borrow_mut().idle(&self.connection);
@@ -131,7 +121,7 @@ impl Embedded {
         }
         let is_empty = self.checkpointer.borrow().empty(&self.connection);
         if is_empty {
-            self.must_empty.set(false);
+            self.disk.set_must_empty(false);
         } else {
             self.empty_at.set(now + RETRY_AFTER);
         }

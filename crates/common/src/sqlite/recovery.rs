@@ -23,22 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between two attempts.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// A database that a start can use.
-pub struct Recovered {
-    /// Its volume.
-    pub disk: Arc<Disk>,
-    /// False if the disk was too full to copy the log of an unclean end. Then nothing may be written
-    /// before it is copied.
-    pub(super) is_complete: bool,
-}
-
-/// Opens the database of a directory. After an unclean end, copies the log into it first: the log may
+/// Opens the database of a directory, and looks at its volume. After an unclean end, copies the log into it first: the log may
 /// have commits that only the memory of the kernel knows, because they could not be synced. So the
 /// kernel forgets what it has in memory, and the next read comes from the disk.
 ///
 /// # Errors
 /// [`StartError::InUse`] if another process, such as a backup, reads the log for a minute.
-pub fn recover(directory: &Directory) -> Result<(Connection, Recovered), StartError> {
+pub fn recover(directory: &Directory) -> Result<(Connection, Arc<Disk>), StartError> {
     let path = directory.database();
     let disk = Arc::new(Disk::new(path));
     let was_unclean = fs::metadata(wal(path)).is_ok_and(|wal| wal.len() > 0);
@@ -48,10 +39,10 @@ pub fn recover(directory: &Directory) -> Result<(Connection, Recovered), StartEr
         }
     }
     let connection = open(path)?;
-    let is_complete = !was_unclean || empty_log(&connection)?;
+    disk.set_must_empty(was_unclean && !empty_log(&connection)?);
     // SQLite ignores an error of this sync.
     sync_name(path).map_err(StartError::File)?;
-    Ok((connection, Recovered { disk, is_complete }))
+    Ok((connection, disk))
 }
 
 /// Returns false if the disk is full.
@@ -63,7 +54,7 @@ fn empty_log(connection: &Connection) -> Result<bool, StartError> {
             Ok(false) if started.elapsed() < PATIENCE => sleep(RETRY_AFTER),
             Ok(false) => return Err(StartError::InUse),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
-                tracing::error!("the disk is full: writes are refused until the log is copied");
+                tracing::error!("the disk is full: writes are refused until there is room");
                 return Ok(false);
             }
             Err(error) => return Err(error.into()),

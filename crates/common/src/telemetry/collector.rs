@@ -1,5 +1,7 @@
 //! Metrics whose values are read from one statistics struct of a service at each scrape.
 
+use std::collections::HashMap;
+
 use prometheus::{
     core::{Collector, Desc},
     proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType},
@@ -64,19 +66,24 @@ pub(crate) fn family(
 /// Collects metrics from the statistics that `read` returns at each scrape.
 pub struct StatsCollector<S: 'static, R> {
     families: &'static [Family<S>],
+    /// By these, a registry tells collectors apart.
+    names: Vec<Desc>,
     read: R,
 }
 
 impl<S, R: Fn() -> S> StatsCollector<S, R> {
     /// Takes the metrics and the function that reads their statistics.
     pub fn new(families: &'static [Family<S>], read: R) -> Self {
-        Self { families, read }
+        let name = |family: &Family<S>| {
+            Desc::new(family.name.to_owned(), family.help.to_owned(), Vec::new(), HashMap::new())
+        };
+        Self { families, names: families.iter().flat_map(name).collect(), read }
     }
 }
 
 impl<S, R: Fn() -> S + Send + Sync> Collector for StatsCollector<S, R> {
     fn desc(&self) -> Vec<&Desc> {
-        Vec::new()
+        self.names.iter().collect()
     }
 
     fn collect(&self) -> Vec<MetricFamily> {

@@ -100,7 +100,7 @@ impl Sqlite {
     pub(super) fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
         let directory = Directory::own(&config.data_dir, DATABASE)?;
         let path = directory.database();
-        let (mut connection, recovered) = engine::recover(&directory)?;
+        let (mut connection, disk) = engine::recover(&directory)?;
         let shared = Shared::new(config, prepare(&mut connection)?);
 
         let cores = available_parallelism().map_or(2, usize::from);
@@ -112,7 +112,7 @@ impl Sqlite {
         });
         let stats = Arc::<Mutex<Stats>>::default();
         let (feed, news) = mpsc::channel(FEED_LENGTH);
-        let database = Embedded::open(path, &recovered, Arc::clone(&lookups))?;
+        let database = Embedded::open(path, Arc::clone(&disk), Arc::clone(&lookups))?;
         let writer = Writer::new(
             database,
             &connection,
@@ -135,7 +135,7 @@ impl Sqlite {
             searches: Aside::new(cores),
             socket_reads: Aside::new(socket_threads),
             stats,
-            disk: recovered.disk,
+            disk,
             _directory: directory,
         };
         let revision = sqlite.stats().revision;

@@ -95,14 +95,15 @@ impl Sqlite {
     /// Opens the store in `data_dir`, with a cache of at most `cache` bytes.
     pub(super) fn open(data_dir: &Path, cache: u64) -> Result<Self, OpenError> {
         let directory = Directory::own(data_dir, DATABASE)?;
-        let (mut connection, recovered) = engine::recover(&directory)?;
+        let (mut connection, disk) = engine::recover(&directory)?;
         migrate(&mut connection)?;
         drop(connection);
         let cores = available_parallelism().map_or(2, usize::from);
         let lookups = Lookups::open(directory.database(), cores)?;
         let lookups = lookups.with_other_writers(directory.database());
         let lookups = Arc::new(lookups.map_err(OpenError::CommitNotice)?);
-        let embedded = Embedded::open(directory.database(), &recovered, Arc::clone(&lookups))?;
+        let embedded =
+            Embedded::open(directory.database(), Arc::clone(&disk), Arc::clone(&lookups))?;
         let transactions = Arc::new(TransactionCache::new(cache));
         let (queue, runner) = Queue::new(Writer::new(embedded, Arc::clone(&transactions)));
         Ok(Self {
@@ -111,7 +112,7 @@ impl Sqlite {
             transactions,
             queue,
             writer: WriterThread::start(runner, |writer| writer.db.close())?,
-            disk: recovered.disk,
+            disk,
             _directory: directory,
         })
     }

@@ -86,12 +86,12 @@ fn setup(lookups: usize) -> Setup {
     let place = tempfile::tempdir().unwrap();
     let directory = Directory::own(place.path(), "counter.db").unwrap();
     let path = directory.database().to_owned();
-    let (other, recovered) = recover(&directory).unwrap();
+    let (other, disk) = recover(&directory).unwrap();
     let table = "CREATE TABLE counter (total CHECK (total < 1000)); INSERT INTO counter VALUES (0)";
     other.execute_batch(table).unwrap();
     let lookups = Lookups::open(&path, lookups).unwrap().with_other_writers(&path).unwrap();
     let lookups = Arc::new(lookups);
-    let embedded = Embedded::open(&path, &recovered, Arc::clone(&lookups)).unwrap();
+    let embedded = Embedded::open(&path, disk, Arc::clone(&lookups)).unwrap();
     let (queue, runner) = Queue::new(Counter(embedded));
     let thread = WriterThread::start(runner, |counter: Counter| counter.0.close()).unwrap();
     Setup { other, path, lookups, queue, thread, _directory: directory, _place: place }

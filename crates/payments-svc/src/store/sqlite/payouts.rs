@@ -12,7 +12,7 @@ use std::{
 use common::{
     progress::Progress,
     sql::{ColumnError, Columns, Param},
-    sqlite as engine,
+    sqlite::{self as engine, Directory, DirectoryError},
 };
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -22,7 +22,7 @@ use super::{
         batch::decide,
         payouts::{self, PayoutDatabase},
     },
-    DATABASE,
+    DATABASE, OpenError,
     batch::{load, new_ids, write as write_changes},
     read,
 };
@@ -52,7 +52,15 @@ pub(in super::super) async fn pay_out(
     let path = data_dir.join(DATABASE);
     // Fails if there is no database, which `open` would create.
     drop(engine::open_reader(&path).map_err(PayoutError::Read)?);
-    let mut db = engine::open(&path)?;
+    // Without a service, this process is the one that opens the store after an unclean end.
+    let (mut db, _directory) = match Directory::own(data_dir, DATABASE) {
+        Ok(directory) => {
+            let (db, _) = engine::recover(&directory).map_err(OpenError::from)?;
+            (db, Some(directory))
+        }
+        Err(DirectoryError::InUse(_)) => (engine::open(&path)?, None),
+        Err(error) => return Err(OpenError::from(error).into()),
+    };
     db.busy_handler(Some(retry_lock))?;
     payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run, delay, progress).await
 }

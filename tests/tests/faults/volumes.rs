@@ -1,0 +1,188 @@
+//! Small volumes that a load fills. Writes are refused, but the store is never wedged.
+
+use std::fs;
+
+use blackbox::{
+    http::Answer,
+    objstore, payments,
+    process::{DEADLINE, Process},
+};
+use serde_json::json;
+
+use crate::{eventually::eventually, small_disk::SmallDisk};
+
+const MIB: usize = 1 << 20;
+
+/// MiB of the volumes.
+const VOLUMES: [u32; 5] = [8, 24, 40, 60, 200];
+
+/// MiB that a ballast leaves free at first, so that a load fills a large volume fast, too.
+const FREE: u32 = 8;
+
+/// Bytes of the values: large ones fill the volume, small ones its last free blocks.
+const VALUES: [usize; 3] = [30_000, 3_000, 10];
+
+/// Successive writes that have to be refused before the volume counts as full.
+const REFUSALS: usize = 8;
+
+/// A service with its data on a volume.
+trait Subject: Sized {
+    async fn start(disk: &SmallDisk) -> Self;
+    fn process(&self) -> &Process;
+    async fn fetch(&self, path: &str) -> Answer;
+    /// Writes about so many bytes. Returns whether it was confirmed.
+    async fn write(&mut self, bytes: usize) -> bool;
+    /// Checks that every confirmed write can be read.
+    async fn read(&self);
+}
+
+struct Objects {
+    service: objstore::Service,
+    client: objstore::Client,
+    set: Vec<objstore::Object>,
+}
+
+impl Subject for Objects {
+    async fn start(disk: &SmallDisk) -> Self {
+        let place = objstore::Stopped::new(&[("OBJSTORE_DATA_DIR", disk.path().to_str().unwrap())]);
+        let command = disk.beside(&place.command());
+        let service = place.start_with(command).await;
+        let client = service.client().await;
+        Self { service, client, set: Vec::new() }
+    }
+
+    fn process(&self) -> &Process {
+        self.service.process()
+    }
+
+    async fn fetch(&self, path: &str) -> Answer {
+        self.client.fetch(path).await
+    }
+
+    async fn write(&mut self, bytes: usize) -> bool {
+        let value = json!({ "filler": "x".repeat(bytes) });
+        let object = objstore::Object::new(&objstore::Key::fresh(), value.to_string());
+        let is_set = is_done(&self.client.post("/set", object.body()).await);
+        self.set.extend(is_set.then_some(object));
+        is_set
+    }
+
+    async fn read(&self) {
+        for object in &self.set {
+            assert!(self.client.get(&object.key).await == *object, "{}", object.key.name);
+        }
+    }
+}
+
+struct Payments {
+    service: payments::Service,
+    merchant: payments::Merchant,
+    paid: Vec<payments::Transaction>,
+}
+
+impl Subject for Payments {
+    async fn start(disk: &SmallDisk) -> Self {
+        let data_dir = ("PAYMENTS_DATA_DIR", disk.path().to_str().unwrap());
+        let place = payments::Stopped::on(None, &[data_dir]);
+        let command = disk.beside(&place.command());
+        let service = place.start_with(command).await;
+        let merchant = service.merchant().await;
+        Self { service, merchant, paid: Vec::new() }
+    }
+
+    fn process(&self) -> &Process {
+        self.service.process()
+    }
+
+    async fn fetch(&self, path: &str) -> Answer {
+        self.service.fetch(path).await
+    }
+
+    async fn write(&mut self, bytes: usize) -> bool {
+        let mut payment = self.merchant.payment(payments::Card::VISA, "EUR", 100);
+        payment["custom"] = json!({ "filler": "x".repeat(bytes) });
+        let answer = self.merchant.charge(&payment).await;
+        if answer.status == 503 && answer.text().contains("outcome_unknown") {
+            return false;
+        }
+        let is_paid = is_done(&answer);
+        if is_paid {
+            self.paid.push(self.merchant.transaction(&answer));
+        }
+        is_paid
+    }
+
+    async fn read(&self) {
+        for paid in &self.paid {
+            let _ = self.merchant.app.get(&format!("/transactions/{}", paid.id)).await.expect(200);
+        }
+    }
+}
+
+/// Whether a write was done. If not, checks that it was refused in the way of a full disk.
+fn is_done(answer: &Answer) -> bool {
+    if !answer.status.is_success() {
+        answer.refused(503, "storage_unavailable");
+        assert_eq!(answer.header("retry-after"), Some("5"));
+    }
+    answer.status.is_success()
+}
+
+async fn fill(subject: &mut impl Subject) {
+    for bytes in VALUES {
+        let mut refusals = 0;
+        while refusals < REFUSALS {
+            refusals = if subject.write(bytes).await { 0 } else { refusals + 1 };
+        }
+    }
+}
+
+/// Fills a volume until writes are refused, frees one MiB, and writes again.
+async fn is_usable_when_a_mebibyte_is_freed<S: Subject>(mebibytes: u32) {
+    let disk = SmallDisk::new(mebibytes).await;
+    let file = |name| disk.seen_from_here().join(name);
+    fs::write(file("ballast"), vec![1; MIB * (mebibytes.saturating_sub(FREE) as usize)]).unwrap();
+    fs::write(file("freed"), vec![1; MIB]).unwrap();
+    let mut subject = S::start(&disk).await;
+    assert!(subject.write(10).await, "{mebibytes} MiB: the volume has room at first");
+    let ready = subject.fetch("/ready").await.expect(200).json();
+    assert_eq!(ready, json!({ "status": "ready", "writes": true }));
+    fill(&mut subject).await;
+
+    let ready = subject.fetch("/ready").await.expect(200).json();
+    let refused = json!({ "status": "ready", "writes": false, "reason": "disk_full" });
+    assert_eq!(ready, refused, "{mebibytes} MiB");
+    subject.read().await;
+    fs::remove_file(file("freed")).unwrap();
+    assert!(subject.write(10).await, "{mebibytes} MiB: the first write after one MiB is freed");
+    for _ in 0..10 {
+        assert!(subject.write(3_000).await, "{mebibytes} MiB: there is room");
+    }
+    let accepts = async || {
+        let ready = subject.fetch("/ready").await.expect(200).json();
+        (ready["writes"] == true).then_some(())
+    };
+    eventually("/ready accepts writes", DEADLINE, accepts).await;
+    subject.read().await;
+    let log = subject.process().log();
+    let errors = log.iter().filter(|line| line.contains(r#""level":"ERROR""#));
+    let errors: Vec<_> = errors.collect();
+    assert!(
+        errors.len() == 1 && errors[0].contains("the disk is full: writes are refused"),
+        "{mebibytes} MiB: {errors:#?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_volume_accepts_objects_when_a_mebibyte_is_freed() {
+    for mebibytes in VOLUMES {
+        is_usable_when_a_mebibyte_is_freed::<Objects>(mebibytes).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_volume_accepts_payments_when_a_mebibyte_is_freed() {
+    for mebibytes in VOLUMES {
+        is_usable_when_a_mebibyte_is_freed::<Payments>(mebibytes).await;
+    }
+}
