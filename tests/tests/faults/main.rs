@@ -9,6 +9,7 @@ mod answer;
 mod backup;
 mod database;
 mod eventually;
+mod failing_disk;
 mod full_disk;
 mod full_queue;
 mod gone;

@@ -1,6 +1,6 @@
 //! Small volumes that a load fills. Writes are refused, but the store is never wedged.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use blackbox::{
     http::Answer,
@@ -9,7 +9,11 @@ use blackbox::{
 };
 use serde_json::json;
 
-use crate::{eventually::eventually, small_disk::SmallDisk};
+use crate::{
+    database::{Database, FILE},
+    eventually::eventually,
+    small_disk::SmallDisk,
+};
 
 const MIB: usize = 1 << 20;
 
@@ -26,29 +30,44 @@ const VALUES: [usize; 3] = [30_000, 3_000, 10];
 const REFUSALS: usize = 8;
 
 /// A service with its data on a volume.
-trait Subject: Sized {
-    async fn start(disk: &SmallDisk) -> Self;
+pub(crate) trait Subject: Sized {
+    /// Starts a new service on a volume, with these variables.
+    fn start(disk: &SmallDisk, variables: &[(&str, &str)]) -> impl Future<Output = Self> + Send;
+    /// Starts a service on a copy of the data, checks it, and that every confirmed write is there.
+    fn survives_in(&self, data: &Path) -> impl Future<Output = ()> + Send;
     fn process(&self) -> &Process;
-    async fn fetch(&self, path: &str) -> Answer;
-    /// Writes about so many bytes. Returns whether it was confirmed.
-    async fn write(&mut self, bytes: usize) -> bool;
+    fn fetch(&self, path: &str) -> impl Future<Output = Answer> + Send;
+    /// Writes about so many bytes. Returns the answer unless it was confirmed.
+    fn write(&mut self, bytes: usize) -> impl Future<Output = Result<(), Answer>> + Send;
     /// Checks that every confirmed write can be read.
-    async fn read(&self);
+    fn read(&self) -> impl Future<Output = ()> + Send;
 }
 
-struct Objects {
+pub(crate) struct Objects {
     service: objstore::Service,
     client: objstore::Client,
     set: Vec<objstore::Object>,
 }
 
 impl Subject for Objects {
-    async fn start(disk: &SmallDisk) -> Self {
-        let place = objstore::Stopped::new(&[("OBJSTORE_DATA_DIR", disk.path().to_str().unwrap())]);
+    async fn start(disk: &SmallDisk, variables: &[(&str, &str)]) -> Self {
+        let data_dir = ("OBJSTORE_DATA_DIR", disk.path().to_str().unwrap());
+        let place = objstore::Stopped::new(&[&[data_dir], variables].concat());
         let command = disk.beside(&place.command());
         let service = place.start_with(command).await;
         let client = service.client().await;
         Self { service, client, set: Vec::new() }
+    }
+
+    async fn survives_in(&self, data: &Path) {
+        let place = objstore::Stopped::new(&[("OBJSTORE_DATA_DIR", data.to_str().unwrap())]);
+        let service = place.start().await;
+        let client = self.client.at(&service);
+        for object in &self.set {
+            assert!(client.get(&object.key).await == *object, "{}", object.key.name);
+        }
+        service.stop().await;
+        Database::read(&data.join(FILE)).is_whole();
     }
 
     fn process(&self) -> &Process {
@@ -59,12 +78,12 @@ impl Subject for Objects {
         self.client.fetch(path).await
     }
 
-    async fn write(&mut self, bytes: usize) -> bool {
+    async fn write(&mut self, bytes: usize) -> Result<(), Answer> {
         let value = json!({ "filler": "x".repeat(bytes) });
         let object = objstore::Object::new(&objstore::Key::fresh(), value.to_string());
-        let is_set = is_done(&self.client.post("/set", object.body()).await);
-        self.set.extend(is_set.then_some(object));
-        is_set
+        confirmed(self.client.post("/set", object.body()).await)?;
+        self.set.push(object);
+        Ok(())
     }
 
     async fn read(&self) {
@@ -74,20 +93,30 @@ impl Subject for Objects {
     }
 }
 
-struct Payments {
+pub(crate) struct Payments {
     service: payments::Service,
     merchant: payments::Merchant,
     paid: Vec<payments::Transaction>,
 }
 
 impl Subject for Payments {
-    async fn start(disk: &SmallDisk) -> Self {
+    async fn start(disk: &SmallDisk, variables: &[(&str, &str)]) -> Self {
         let data_dir = ("PAYMENTS_DATA_DIR", disk.path().to_str().unwrap());
-        let place = payments::Stopped::on(None, &[data_dir]);
+        let place = payments::Stopped::on(None, &[&[data_dir], variables].concat());
         let command = disk.beside(&place.command());
         let service = place.start_with(command).await;
         let merchant = service.merchant().await;
         Self { service, merchant, paid: Vec::new() }
+    }
+
+    async fn survives_in(&self, data: &Path) {
+        let data_dir = ("PAYMENTS_DATA_DIR", data.to_str().unwrap());
+        let service = payments::Stopped::on(None, &[data_dir]).start().await;
+        let app = self.merchant.app.at(&service);
+        for paid in &self.paid {
+            let _ = app.get(&format!("/transactions/{}", paid.id)).await.expect(200);
+        }
+        service.stop().await.passes_check().await;
     }
 
     fn process(&self) -> &Process {
@@ -98,18 +127,12 @@ impl Subject for Payments {
         self.service.fetch(path).await
     }
 
-    async fn write(&mut self, bytes: usize) -> bool {
+    async fn write(&mut self, bytes: usize) -> Result<(), Answer> {
         let mut payment = self.merchant.payment(payments::Card::VISA, "EUR", 100);
         payment["custom"] = json!({ "filler": "x".repeat(bytes) });
-        let answer = self.merchant.charge(&payment).await;
-        if answer.status == 503 && answer.text().contains("outcome_unknown") {
-            return false;
-        }
-        let is_paid = is_done(&answer);
-        if is_paid {
-            self.paid.push(self.merchant.transaction(&answer));
-        }
-        is_paid
+        let answer = confirmed(self.merchant.charge(&payment).await)?;
+        self.paid.push(self.merchant.transaction(&answer));
+        Ok(())
     }
 
     async fn read(&self) {
@@ -119,20 +142,25 @@ impl Subject for Payments {
     }
 }
 
-/// Whether a write was done. If not, checks that it was refused in the way of a full disk.
-fn is_done(answer: &Answer) -> bool {
-    if !answer.status.is_success() {
-        answer.refused(503, "storage_unavailable");
-        assert_eq!(answer.header("retry-after"), Some("5"));
-    }
-    answer.status.is_success()
+fn confirmed(answer: Answer) -> Result<Answer, Answer> {
+    if answer.status.is_success() { Ok(answer) } else { Err(answer) }
 }
 
+/// Writes until every write is refused in the way of a full disk.
 async fn fill(subject: &mut impl Subject) {
     for bytes in VALUES {
         let mut refusals = 0;
         while refusals < REFUSALS {
-            refusals = if subject.write(bytes).await { 0 } else { refusals + 1 };
+            match subject.write(bytes).await {
+                Ok(()) => refusals = 0,
+                // A payment that could begin, and whose outcome could not be stored.
+                Err(answer) if answer.text().contains("outcome_unknown") => refusals += 1,
+                Err(answer) => {
+                    answer.refused(503, "storage_unavailable");
+                    assert_eq!(answer.header("retry-after"), Some("5"));
+                    refusals += 1;
+                }
+            }
         }
     }
 }
@@ -143,8 +171,8 @@ async fn is_usable_when_a_mebibyte_is_freed<S: Subject>(mebibytes: u32) {
     let file = |name| disk.seen_from_here().join(name);
     fs::write(file("ballast"), vec![1; MIB * (mebibytes.saturating_sub(FREE) as usize)]).unwrap();
     fs::write(file("freed"), vec![1; MIB]).unwrap();
-    let mut subject = S::start(&disk).await;
-    assert!(subject.write(10).await, "{mebibytes} MiB: the volume has room at first");
+    let mut subject = S::start(&disk, &[]).await;
+    assert!(subject.write(10).await.is_ok(), "{mebibytes} MiB: the volume has room at first");
     let ready = subject.fetch("/ready").await.expect(200).json();
     assert_eq!(ready, json!({ "status": "ready", "writes": true }));
     fill(&mut subject).await;
@@ -154,9 +182,12 @@ async fn is_usable_when_a_mebibyte_is_freed<S: Subject>(mebibytes: u32) {
     assert_eq!(ready, refused, "{mebibytes} MiB");
     subject.read().await;
     fs::remove_file(file("freed")).unwrap();
-    assert!(subject.write(10).await, "{mebibytes} MiB: the first write after one MiB is freed");
+    assert!(
+        subject.write(10).await.is_ok(),
+        "{mebibytes} MiB: the first write after one MiB is freed"
+    );
     for _ in 0..10 {
-        assert!(subject.write(3_000).await, "{mebibytes} MiB: there is room");
+        assert!(subject.write(3_000).await.is_ok(), "{mebibytes} MiB: there is room");
     }
     let accepts = async || {
         let ready = subject.fetch("/ready").await.expect(200).json();

@@ -53,6 +53,13 @@ pub(crate) enum NoOutcome {
     NotStored(#[source] StoreError),
 }
 
+impl NoOutcome {
+    /// Whether the disk is full. The store reports this once, not for each request.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        matches!(self, Self::NotStored(StoreError::DiskFull))
+    }
+}
+
 impl Error {
     /// An error about a single member of the request.
     pub(crate) fn field(field: &'static str, message: impl ToString) -> Self {

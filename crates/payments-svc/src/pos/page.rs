@@ -361,7 +361,9 @@ async fn after(
         Err(app::Error::KeyReused | app::Error::LinkUsed) => Err(visit.because(Reason::LinkUsed)),
         Err(app::Error::OutcomeUnknown(cause)) => {
             let mut response = outcome(payments, visit, form).await?;
-            response.extensions_mut().insert(Cause::new(cause));
+            if !cause.is_disk_full() {
+                response.extensions_mut().insert(Cause::new(cause));
+            }
             Ok(response)
         }
         Err(error) => Err(visit.problem(error)),

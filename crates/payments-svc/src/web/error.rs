@@ -101,6 +101,9 @@ impl IntoResponse for Error {
             Self::App(Failure::NoRate(cause)) => {
                 hiding(answer(unavailable, "no_exchange_rate"), cause)
             }
+            Self::App(Failure::OutcomeUnknown(cause)) if cause.is_disk_full() => {
+                answer(unavailable, "outcome_unknown")
+            }
             Self::App(Failure::OutcomeUnknown(cause)) => {
                 hiding(answer(unavailable, "outcome_unknown"), cause)
             }
