@@ -28,12 +28,14 @@ mod error;
 mod events;
 pub(crate) mod metrics;
 mod objects;
+pub(crate) mod origin;
 mod session;
 mod socket;
 mod streams;
 mod watches;
 
 use error::Error;
+use origin::Origins;
 
 /// The OpenAPI document as JSON. `build.rs` converts it from `assets/openapi.yaml`.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
@@ -48,7 +50,7 @@ pub(crate) struct App {
     pub(crate) lifetime: Lifetime,
     pub(crate) cookie_secure: bool,
     pub(crate) console: bool,
-    pub(crate) origins: Vec<String>,
+    pub(crate) origins: Origins,
     pub(crate) max_body: usize,
     /// For responses that are not written to their connections yet.
     pub(crate) response_memory: Arc<Budget>,
