@@ -110,7 +110,7 @@ pub(crate) struct Config {
     #[arg(long, env = "OBJSTORE_MAX_CLIENTS", default_value_t = 100_000)]
     pub(crate) max_clients: usize,
 
-    /// Origins that may open the websocket in addition to the service's own, separated by commas
+    /// Origins whose pages may use the API in addition to the service's own, separated by commas
     #[arg(long, env = "OBJSTORE_ORIGINS", value_delimiter = ',')]
     pub(crate) origins: Vec<String>,
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    http::{HeaderMap, Method},
+    middleware::from_fn_with_state,
     response::IntoResponse,
     routing::{get, post},
 };
@@ -64,7 +66,8 @@ pub(crate) struct App {
 /// Every route of the service, in the order of the specification.
 pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic>) -> Router {
     let console = if app.console { console::routes() } else { Router::new() };
-    Router::new()
+    let asked = Arc::clone(&app);
+    let router = Router::new()
         .route("/register", post(session::register))
         .route("/logout", post(session::logout))
         .route("/get", post(objects::get))
@@ -78,11 +81,19 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic
         .route("/events", get(events::events))
         .merge(reference("objstore-svc", OPENAPI))
         .merge(console)
-        .with_state(app)
+        .with_state(Arc::clone(&app))
         .merge(operations.routes())
         .fallback(async || Error::NotFound)
-        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .method_not_allowed_fallback(async move |method: Method, headers: HeaderMap| {
+            origin::preflight(asked, method, headers).await
+        })
         .layer(Observe::<Traffic>::new(traffic, || {
             Error::from(StoreError::Panicked).into_response()
-        }))
+        }));
+    // Around everything else, because a page has to be able to read every error.
+    if app.origins.is_empty() {
+        router
+    } else {
+        router.layer(from_fn_with_state(app, origin::share))
+    }
 }

@@ -185,3 +185,95 @@ fn is_not_shared(reply: &Reply) {
     let varies = reply.head.iter().any(|line| line.eq_ignore_ascii_case("vary: origin"));
     assert!(!varies, "{reply:?}");
 }
+
+/// Checks that the answer has exactly the headers with which a page of [`LISTED`] can read it.
+#[track_caller]
+fn is_shared(reply: &Reply) {
+    let cors = reply.head.iter().filter(|line| line.starts_with("access-control-"));
+    let mut cors: Vec<&str> = cors.map(String::as_str).collect();
+    cors.sort_unstable();
+    let expected = [
+        "access-control-allow-credentials: true",
+        "access-control-allow-origin: http://app.localhost:8080",
+        "access-control-expose-headers: ETag, Next-Cursor, Object-Expires, Object-Presence, \
+         Retry-After, Stream-Next-Offset, Stream-Cursor, Stream-Up-To-Date",
+    ];
+    assert_eq!(cors, expected, "{reply:?}");
+    assert!(reply.head.iter().any(|line| line.eq_ignore_ascii_case("vary: origin")), "{reply:?}");
+}
+
+#[tokio::test]
+async fn every_answer_is_shared_with_a_listed_origin_only() {
+    let settings = [
+        ("OBJSTORE_ORIGINS", "https://app.example,http://app.localhost:8080"),
+        ("OBJSTORE_REGISTER_LIMIT", "3/1h"),
+    ];
+    let service = Service::with(&settings).await;
+    let cookie = &cookie(&service.client().await);
+    let object = Object::fresh();
+    let (key, body) = (&*object.key.body(), &*object.body());
+    let id = &*format!(r#"{{"ID":"{}"}}"#, uuid::Uuid::new_v4());
+    let unmet = &*format!("{cookie}If-Match: \"0000000000000000-1\"\r\n");
+    let origin = format!("Origin: {LISTED}\r\n");
+    for (status, line, headers, body) in [
+        (200, "POST /register", "", id),
+        (429, "POST /register", "", id),
+        (204, "POST /set", cookie, body),
+        (200, "POST /get", cookie, key),
+        (200, "POST /find", cookie, key),
+        (200, "GET /events", cookie, ""),
+        (400, "POST /set", cookie, "{"),
+        (401, "POST /get", "", key),
+        (401, "GET /socket", "", ""),
+        (412, "POST /set", unmet, body),
+        (422, "POST /delete", cookie, &*Key::fresh().body()),
+        (500, "GET /socket", cookie, ""),
+        (405, "GET /set", cookie, ""),
+        (404, "GET /nowhere", cookie, ""),
+        (200, "GET /openapi.json", "", ""),
+        (200, "GET /health", "", ""),
+    ] {
+        let reply = ask(&service, line, &format!("{headers}{origin}"), body).await;
+        assert_eq!(reply.status, status, "{line} {reply:?}");
+        is_shared(&reply);
+        for unlisted in
+            ["", "Origin: http://localhost:5001\r\n", "Origin: https://evil.example\r\n"]
+        {
+            is_not_shared(&ask(&service, line, &format!("{headers}{unlisted}"), body).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_of_a_listed_origin_succeeds() {
+    let service = service().await;
+    let preflight = "Access-Control-Request-Method: POST\r\n\
+                     Access-Control-Request-Headers: content-type,if-match\r\n";
+    for (_, path) in routes() {
+        let line = format!("OPTIONS {path}");
+        let listed = format!("Sec-Fetch-Site: same-site\r\nOrigin: {LISTED}\r\n{preflight}");
+        let mut reply = ask(&service, &line, &listed, "").await;
+        assert_eq!((reply.status, &*reply.body), (204, ""), "{reply:?}");
+        for (name, value) in [
+            ("access-control-allow-methods", "GET, HEAD, POST"),
+            (
+                "access-control-allow-headers",
+                "Content-Type, Authorization, If-Match, If-None-Match, Last-Event-ID",
+            ),
+            ("access-control-max-age", "600"),
+        ] {
+            assert_eq!(reply.header(name), Some(value), "{reply:?}");
+            reply.head.retain(|line| !line.starts_with(name));
+        }
+        is_shared(&reply);
+        for unlisted in ["Origin: https://evil.example\r\n", "Origin: null\r\n", ""] {
+            let reply = ask(&service, &line, &format!("{unlisted}{preflight}"), "").await;
+            assert_eq!((reply.status, &*error(&reply)), (405, "method_not_allowed"));
+            is_not_shared(&reply);
+        }
+    }
+    let unknown = format!("Origin: {LISTED}\r\n{preflight}");
+    let reply = ask(&service, "OPTIONS /nowhere", &unknown, "").await;
+    assert_eq!(reply.status, 404);
+    is_shared(&reply);
+}

@@ -5,8 +5,10 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::FromRequestParts,
-    http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
 };
 
 use super::{App, Error};
@@ -15,12 +17,41 @@ use super::{App, Error};
 /// Scripts cannot set it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
+/// What a page of a listed origin may send. Its browser remembers this for ten minutes.
+const PREFLIGHT: [(HeaderName, HeaderValue); 3] = [
+    (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST")),
+    (
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static(
+            "Content-Type, Authorization, If-Match, If-None-Match, Last-Event-ID",
+        ),
+    ),
+    (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600")),
+];
+
+/// What a page of a listed origin may read. Without them, its browser hides the response, or these
+/// headers of it.
+const SHARED: [(HeaderName, HeaderValue); 2] = [
+    (header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true")),
+    (
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static(
+            "ETag, Next-Cursor, Object-Expires, Object-Presence, Retry-After, Stream-Next-Offset, \
+             Stream-Cursor, Stream-Up-To-Date",
+        ),
+    ),
+];
+
 /// The listed origins: each as a browser sends it, or only a host, with its port if it has one.
 pub(crate) struct Origins(Vec<String>);
 
 impl Origins {
     pub(crate) fn new(listed: Vec<String>) -> Self {
         Self(listed)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether a program sends the request, or a page of the service's own or of a listed origin.
@@ -75,6 +106,34 @@ impl FromRequestParts<Arc<App>> for Admitted {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Error> {
         if app.origins.admits(&parts.headers) { Ok(Self) } else { Err(Error::CrossOrigin) }
     }
+}
+
+/// Answers the question of a browser before a request of a page of a listed origin. Every other
+/// request with a method that its path does not have gets an error.
+pub(super) async fn preflight(
+    app: Arc<App>,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, Error> {
+    let is_listed = headers.get(header::ORIGIN).is_some_and(|origin| app.origins.lists(origin));
+    if method == Method::OPTIONS && is_listed {
+        Ok((StatusCode::NO_CONTENT, PREFLIGHT))
+    } else {
+        Err(Error::MethodNotAllowed)
+    }
+}
+
+/// Lets a page of a listed origin read the response, errors included.
+pub(super) async fn share(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let mut response = next.run(request).await;
+    if let Some(origin) = origin.filter(|origin| app.origins.lists(origin)) {
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.extend(SHARED);
+        headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    }
+    response
 }
 
 #[cfg(test)]
