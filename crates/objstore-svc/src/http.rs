@@ -15,6 +15,7 @@ use common::{
     pages::reference,
     telemetry::{Observe, Traffic},
 };
+use cookie::SameSite;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +52,7 @@ pub(crate) struct App {
     pub(crate) registrations: Arc<RateLimiter<ClientAddress>>,
     pub(crate) lifetime: Lifetime,
     pub(crate) cookie_secure: bool,
+    pub(crate) cookie_same_site: SameSite,
     pub(crate) console: bool,
     pub(crate) origins: Origins,
     pub(crate) max_body: usize,

@@ -8,7 +8,7 @@ use axum::{
     response::{AppendHeaders, IntoResponse},
 };
 use common::{bearer::bearer_token, limits::ClientAddress};
-use cookie::{Cookie, SameSite, time::Duration};
+use cookie::{Cookie, time::Duration};
 use serde::Deserialize;
 
 use super::{App, Error, body::Registration, origin::Admitted};
@@ -148,7 +148,7 @@ fn cookie(app: &App, token: &str, seconds: i64) -> SetCookie {
     let cookie = Cookie::build((COOKIE, token))
         .path("/")
         .http_only(true)
-        .same_site(SameSite::Lax)
+        .same_site(app.cookie_same_site)
         .max_age(Duration::seconds(seconds))
         .secure(app.cookie_secure)
         .build();
