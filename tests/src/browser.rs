@@ -30,7 +30,14 @@ const STARTS: usize = 5;
 
 const INSTALL: &str = "install it with: sudo apt-get install chromium chromium-driver";
 
-/// No background activity, and no connections to other hosts.
+/// Errors that the console shows when a connection is lost.
+const LOST: [&str; 2] = ["net::ERR_", "WebSocket connection to"];
+
+/// Errors that it also shows when a page of another origin may not read an answer.
+const BLOCKED: [&str; 3] = ["blocked by CORS policy", LOST[0], LOST[1]];
+
+/// No background activity, and no connections to other hosts. Names below `localhost` and `test`
+/// are this machine.
 const ARGUMENTS: [&str; 12] = [
     "--headless",
     "--no-sandbox",
@@ -42,7 +49,8 @@ const ARGUMENTS: [&str; 12] = [
     "--disable-component-update",
     "--disable-sync",
     "--force-prefers-reduced-motion", // Elements cannot be clicked while a page scrolls.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP localhost 127.0.0.1, MAP *.localhost 127.0.0.1, \
+     MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--remote-debugging-pipe", // Chromium ends whenever chromedriver ends.
 ];
 
@@ -58,10 +66,10 @@ pub async fn visit_and_leave(url: &str, others: &[&str], visit: impl AsyncFnOnce
         let page = Page::open(url).await;
         visit(&page).await;
         let (requests, console) = (page.log("performance").await, page.log("browser").await);
-        let loses_connections = page.loses_connections.get();
+        let allowed = page.allowed.get();
         page.close().await;
         check_origins(url, others, &requests);
-        check_console(url, &console, loses_connections);
+        check_console(url, &console, allowed);
     };
     timeout(VISIT, visit).await.expect("a visit ends in time");
 }
@@ -72,7 +80,8 @@ pub struct Page {
     client: Client,
     /// The URL for commands of chromedriver beyond the WebDriver standard.
     session: String,
-    loses_connections: Cell<bool>,
+    /// Parts of the errors that the console may show.
+    allowed: Cell<&'static [&'static str]>,
     driver: Child,
     _profile: TempDir,
 }
@@ -83,9 +92,11 @@ impl Page {
         let (driver, address) = driver(&profile).await;
         let data = format!("--user-data-dir={}", profile.path().join("profile").display());
         let arguments: Vec<&str> = ARGUMENTS.into_iter().chain([data.as_str()]).collect();
+        // Third-party cookies are allowed, so that only the services keep other sites out.
+        let preferences = json!({ "profile.cookie_controls_mode": 0 });
         let wanted = json!({
             "acceptInsecureCerts": true,
-            "goog:chromeOptions": { "args": arguments },
+            "goog:chromeOptions": { "args": arguments, "prefs": preferences },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
         let wanted = wanted.as_object().cloned().unwrap_or_else(Map::new);
@@ -95,8 +106,7 @@ impl Page {
         let id = client.session_id().await.expect("chromedriver answers").expect("a session");
         client.goto(url).await.expect("the page loads");
         let session = format!("{address}/session/{id}");
-        let loses_connections = Cell::new(false);
-        Self { client, session, loses_connections, driver, _profile: profile }
+        Self { client, session, allowed: Cell::new(&[]), driver, _profile: profile }
     }
 
     async fn close(mut self) {
@@ -169,7 +179,12 @@ impl Page {
 
     /// Allows errors of connections in the console. A busy browser reports them late.
     pub fn may_lose_connections(&self) {
-        self.loses_connections.set(true);
+        self.allowed.set(&LOST);
+    }
+
+    /// Allows errors of requests to other origins in the console.
+    pub fn may_be_blocked(&self) {
+        self.allowed.set(&BLOCKED);
     }
 
     /// The number of cookies, `HttpOnly` ones included.
@@ -242,14 +257,13 @@ fn check_origins(url: &str, others: &[&str], requests: &[Value]) {
     assert!(outside.is_empty(), "{url} sends requests to other origins: {outside:?}");
 }
 
-/// Checks that the console shows no errors but HTTP statuses and, if they are allowed, failed
-/// connections. Checks that it shows no Content Security Policy report.
-fn check_console(url: &str, console: &[Value], loses_connections: bool) {
+/// Checks that the console shows no errors but HTTP statuses and those that are allowed, and no
+/// Content Security Policy report.
+fn check_console(url: &str, console: &[Value], allowed: &[&str]) {
     for entry in console {
         let text = entry["message"].as_str().expect("a message");
         let status = text.contains("Failed to load resource: the server responded with a status");
-        let is_lost = text.contains("net::ERR_") || text.contains("WebSocket connection to");
-        let is_allowed = status || loses_connections && is_lost;
+        let is_allowed = status || allowed.iter().any(|part| text.contains(part));
         assert!(entry["level"] != "SEVERE" || is_allowed, "{url}: {text}");
         assert!(!text.contains("Content Security Policy"), "{url}: {text}");
     }

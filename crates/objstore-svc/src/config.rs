@@ -84,6 +84,10 @@ pub(crate) struct Config {
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) cookie_secure: bool,
 
+    /// SameSite of the session cookie
+    #[arg(long, env = "OBJSTORE_COOKIE_SAME_SITE", default_value = "lax")]
+    pub(crate) cookie_same_site: CookieSameSite,
+
     /// Serve the console, a page to try the API, at /
     #[arg(long, env = "OBJSTORE_CONSOLE", default_value = "true", num_args = 0..=1,
           default_missing_value = "true", action = clap::ArgAction::Set)]
@@ -110,7 +114,7 @@ pub(crate) struct Config {
     #[arg(long, env = "OBJSTORE_MAX_CLIENTS", default_value_t = 100_000)]
     pub(crate) max_clients: usize,
 
-    /// Origins that may open the websocket in addition to the service's own, separated by commas
+    /// Origins whose pages may use the API in addition to the service's own, separated by commas
     #[arg(long, env = "OBJSTORE_ORIGINS", value_delimiter = ',')]
     pub(crate) origins: Vec<String>,
 
@@ -133,6 +137,15 @@ pub(crate) struct Config {
     /// Maximum memory for objects that were read; 0 for none; not used with PostgreSQL
     #[arg(long, env = "OBJSTORE_CACHE", default_value = "64MiB")]
     pub(crate) cache: ByteSize,
+}
+
+/// The values of `OBJSTORE_COOKIE_SAME_SITE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CookieSameSite {
+    /// Browsers send the cookie only for pages of the same site
+    Lax,
+    /// Browsers send it for pages of all sites; needs OBJSTORE_COOKIE_SECURE=true
+    None,
 }
 
 /// The values of `OBJSTORE_OWNER`.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    http::{HeaderMap, Method},
+    middleware::from_fn_with_state,
     response::IntoResponse,
     routing::{get, post},
 };
@@ -13,6 +15,7 @@ use common::{
     pages::reference,
     telemetry::{Observe, Traffic},
 };
+use cookie::SameSite;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -28,12 +31,14 @@ mod error;
 mod events;
 pub(crate) mod metrics;
 mod objects;
+pub(crate) mod origin;
 mod session;
 mod socket;
 mod streams;
 mod watches;
 
 use error::Error;
+use origin::Origins;
 
 /// The OpenAPI document as JSON. `build.rs` converts it from `assets/openapi.yaml`.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
@@ -47,8 +52,9 @@ pub(crate) struct App {
     pub(crate) registrations: Arc<RateLimiter<ClientAddress>>,
     pub(crate) lifetime: Lifetime,
     pub(crate) cookie_secure: bool,
+    pub(crate) cookie_same_site: SameSite,
     pub(crate) console: bool,
-    pub(crate) origins: Vec<String>,
+    pub(crate) origins: Origins,
     pub(crate) max_body: usize,
     /// For responses that are not written to their connections yet.
     pub(crate) response_memory: Arc<Budget>,
@@ -62,7 +68,8 @@ pub(crate) struct App {
 /// Every route of the service, in the order of the specification.
 pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic>) -> Router {
     let console = if app.console { console::routes() } else { Router::new() };
-    Router::new()
+    let asked = Arc::clone(&app);
+    let router = Router::new()
         .route("/register", post(session::register))
         .route("/logout", post(session::logout))
         .route("/get", post(objects::get))
@@ -76,11 +83,19 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic
         .route("/events", get(events::events))
         .merge(reference("objstore-svc", OPENAPI))
         .merge(console)
-        .with_state(app)
+        .with_state(Arc::clone(&app))
         .merge(operations.routes())
         .fallback(async || Error::NotFound)
-        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .method_not_allowed_fallback(async move |method: Method, headers: HeaderMap| {
+            origin::preflight(asked, method, headers).await
+        })
         .layer(Observe::<Traffic>::new(traffic, || {
             Error::from(StoreError::Panicked).into_response()
-        }))
+        }));
+    // Around everything else, because a page has to be able to read every error.
+    if app.origins.is_empty() {
+        router
+    } else {
+        router.layer(from_fn_with_state(app, origin::share))
+    }
 }

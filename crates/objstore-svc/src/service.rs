@@ -12,6 +12,7 @@ use common::{
     serve::{self, Connections, Server},
     telemetry::Traffic,
 };
+use cookie::SameSite;
 use prometheus::{IntCounter, Registry};
 use tokio::{
     sync::watch,
@@ -21,10 +22,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{ClientsFileError, Config, OwnerCheck},
+    config::{ClientsFileError, Config, CookieSameSite, OwnerCheck},
     domain::{Lifetime, OwnerRule, WatchCounts},
     expiry::Expiry,
-    http::{self, App, metrics},
+    http::{self, App, metrics, origin::Origins},
     rules::{self, Reload, RulesFileError},
     store::{OpenError, Store, StoreConfig, now},
     watch::{Connected, Hub},
@@ -53,6 +54,11 @@ pub(crate) enum StartError {
     Rules(#[from] RulesFileError),
     #[error(transparent)]
     Secret(#[from] SecretError),
+    #[error(
+        "OBJSTORE_COOKIE_SAME_SITE (--cookie-same-site) is none: browsers drop such a cookie unless \
+         OBJSTORE_COOKIE_SECURE (--cookie-secure) is true"
+    )]
+    InsecureCookie,
     #[error("the metrics cannot be registered: {0}")]
     Metrics(#[from] prometheus::Error),
     #[error("HOST and PORT are {address}: {source}")]
@@ -73,6 +79,11 @@ pub(crate) struct Running {
 
 /// Opens the store, starts the tasks, and listens.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
+    let cookie_same_site = match config.cookie_same_site {
+        CookieSameSite::Lax => SameSite::Lax,
+        CookieSameSite::None if config.cookie_secure => SameSite::None,
+        CookieSameSite::None => return Err(StartError::InsecureCookie),
+    };
     let allowlist = config.allowlist()?;
     let token = BearerToken::configured("METRICS_TOKEN")?;
     let rules = Arc::new(rules::read(config.rules_file.as_deref())?);
@@ -129,8 +140,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         registrations,
         lifetime: Lifetime::new(config.session_ttl),
         cookie_secure: config.cookie_secure,
+        cookie_same_site,
         console: config.console,
-        origins: config.origins,
+        origins: Origins::new(config.origins),
         max_body: usize::try_from(config.max_body.as_u64()).unwrap_or(usize::MAX),
         response_memory: Arc::clone(connections.responses()),
         socket_memory,

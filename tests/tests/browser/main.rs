@@ -6,6 +6,7 @@ mod documentation;
 mod examples;
 mod explorer;
 mod keyboard;
+mod origins;
 mod payment;
 mod secrets;
 mod snippets;

@@ -1,6 +1,6 @@
-//! Unknown paths, wrong methods, other origins, and request ids.
+//! Unknown paths, wrong methods, and request ids.
 
-use blackbox::objstore::{Client, Object, Service};
+use blackbox::objstore::{Client, Service};
 use reqwest::Method;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -70,21 +70,6 @@ async fn a_wrong_method_is_405_with_an_allow_header() {
             is_not_allowed(&client, &Method::POST, path, "GET").await;
         }
     }
-}
-
-#[tokio::test]
-async fn requests_of_other_origins_get_no_cors_headers() {
-    let service = Service::any().await;
-    let client = service.client().await;
-    let preflight = client
-        .request(Method::OPTIONS, "/get")
-        .header("origin", "https://app.example")
-        .header("access-control-request-method", "POST")
-        .header("access-control-request-headers", "content-type");
-    preflight.send().await.refused(405, "method_not_allowed");
-    let request = client.request(Method::POST, "/find").header("origin", "https://app.example");
-    let answer = request.body(Object::fresh().body()).send().await.expect(200);
-    assert!(!answer.headers.contains_key("access-control-allow-origin"));
 }
 
 #[tokio::test]

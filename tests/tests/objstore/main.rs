@@ -24,6 +24,7 @@ mod limits;
 mod manual;
 mod objects;
 mod operations;
+mod origins;
 mod owners;
 mod postgres;
 mod preconditions;

@@ -25,6 +25,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("OBJSTORE_SESSION_TTL", "for ever"),
         ("OBJSTORE_PRESENCE_GRACE", "999ms"),
         ("OBJSTORE_COOKIE_SECURE", "perhaps"),
+        ("OBJSTORE_COOKIE_SAME_SITE", "strict"),
         ("OBJSTORE_CONSOLE", "perhaps"),
         ("OBJSTORE_OWNER", "nobody"),
         ("OBJSTORE_CLIENTS_FILE", "/no/such/file"),
@@ -40,6 +41,21 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
     ] {
         let complaint = process::failure_line(Stopped::new(&[]).with(name, value).command()).await;
         assert!(complaint.contains(name), "{name}={value}: {complaint}");
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_for_all_sites_must_be_secure() {
+    for secure in ["", "false"] {
+        let place = Stopped::new(&[("OBJSTORE_COOKIE_SECURE", secure)])
+            .with("OBJSTORE_COOKIE_SAME_SITE", "none");
+        let ended = process::run(place.command()).await;
+        let complaint = output(&ended);
+        assert_eq!(ended.status.code(), Some(2), "{complaint}");
+        assert_eq!(complaint.trim_end().lines().count(), 1, "{complaint}");
+        for name in ["OBJSTORE_COOKIE_SAME_SITE", "OBJSTORE_COOKIE_SECURE"] {
+            assert!(complaint.contains(name), "{complaint}");
+        }
     }
 }
 
@@ -153,6 +169,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "OBJSTORE_SESSION_TTL",
         "OBJSTORE_PRESENCE_GRACE",
         "OBJSTORE_COOKIE_SECURE",
+        "OBJSTORE_COOKIE_SAME_SITE",
         "OBJSTORE_CONSOLE",
         "OBJSTORE_OWNER",
         "OBJSTORE_CLIENTS_FILE",

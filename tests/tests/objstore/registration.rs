@@ -31,6 +31,19 @@ async fn the_cookie_is_secure_if_so_configured() {
 }
 
 #[tokio::test]
+async fn the_cookie_is_for_all_sites_if_so_configured() {
+    let settings = [("OBJSTORE_COOKIE_SECURE", "true"), ("OBJSTORE_COOKIE_SAME_SITE", "none")];
+    let service = Service::with(&settings).await;
+    let mut client = service.stranger();
+    for answer in [client.register().await, client.post("/logout", "").await] {
+        let cookie = answer.header("set-cookie").unwrap();
+        for wanted in ["SameSite=None", "Secure"] {
+            assert!(cookie.split("; ").any(|attribute| attribute == wanted), "{cookie}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_cookie_lasts_as_long_as_the_session() {
     let service = Service::with(&[("OBJSTORE_SESSION_TTL", "2h")]).await;
     let answer = service.stranger().register().await;

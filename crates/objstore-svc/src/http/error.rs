@@ -36,6 +36,8 @@ pub(super) enum Error {
     Unauthenticated,
     #[error("this origin is not allowed: the operator can add it to OBJSTORE_ORIGINS")]
     Origin,
+    #[error("a page of another origin sends this: the operator can add it to OBJSTORE_ORIGINS")]
+    CrossOrigin,
     #[error("there is no such path")]
     NotFound,
     #[error("this path does not support this method")]
@@ -87,6 +89,7 @@ impl IntoResponse for Error {
             Self::Refused(Refusal::NotAllowed) => answer(StatusCode::UNAUTHORIZED, "not_allowed"),
             Self::Refused(Refusal::NotOwner) => answer(StatusCode::UNAUTHORIZED, "not_owner"),
             Self::Origin => answer(StatusCode::UNAUTHORIZED, "origin_not_allowed"),
+            Self::CrossOrigin => answer(StatusCode::FORBIDDEN, "cross_origin"),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found"),
             Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::Timeout => answer(StatusCode::REQUEST_TIMEOUT, "request_timeout"),

@@ -8,10 +8,10 @@ use axum::{
     response::{AppendHeaders, IntoResponse},
 };
 use common::{bearer::bearer_token, limits::ClientAddress};
-use cookie::{Cookie, SameSite, time::Duration};
+use cookie::{Cookie, time::Duration};
 use serde::Deserialize;
 
-use super::{App, Error, body::Registration};
+use super::{App, Error, body::Registration, origin::Admitted};
 use crate::{
     domain::{ClientId, Token, TokenDigest},
     store::now,
@@ -33,6 +33,7 @@ struct RegisterInput<'a> {
 /// Registers a client. A known client gets one more session.
 pub(super) async fn register(
     State(app): State<Arc<App>>,
+    _: Admitted,
     address: ClientAddress,
     headers: HeaderMap,
     Registration(body): Registration,
@@ -55,7 +56,7 @@ pub(super) async fn logout(
     Ok((StatusCode::NO_CONTENT, cookie(&app, "", 0)))
 }
 
-/// The client of a request with a valid session.
+/// The client of a request with a valid session, which no page of another, unlisted origin has sent.
 pub(super) struct Authenticated {
     pub(super) client: ClientId,
     pub(super) token: TokenDigest,
@@ -68,6 +69,26 @@ pub(super) struct Authenticated {
 type SetCookie = AppendHeaders<[(header::HeaderName, HeaderValue); 1]>;
 
 impl Authenticated {
+    /// The session of a request, whatever its origin. For a handler that checks the origin itself.
+    pub(super) async fn of_any_origin(headers: &HeaderMap, app: &App) -> Result<Self, Error> {
+        let now = now();
+        for cookie in tokens(headers) {
+            let token = TokenDigest::of(&cookie);
+            if let Some(session) = app.store.session(token, now).await? {
+                if session.must_postpone(now)
+                    && let Err(error) = app.store.postpone_removal(session, token, now).await
+                {
+                    // The next request tries again.
+                    tracing::warn!(cause = %error, "could not postpone the client's removal");
+                }
+                let token_to_renew = app.lifetime.must_extend(session, now).then_some(cookie);
+                let is_used = session.unused_until.is_none();
+                return Ok(Self { client: session.client, token, token_to_renew, is_used });
+            }
+        }
+        Err(Error::Unauthenticated)
+    }
+
     /// Records that the client has set, watched or opened a socket, so that it stays as long as its
     /// sessions. A failure is only logged.
     pub(super) async fn mark_used(&self, app: &App) {
@@ -99,22 +120,8 @@ impl FromRequestParts<Arc<App>> for Authenticated {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Error> {
-        let now = now();
-        for cookie in tokens(&parts.headers) {
-            let token = TokenDigest::of(&cookie);
-            if let Some(session) = app.store.session(token, now).await? {
-                if session.must_postpone(now)
-                    && let Err(error) = app.store.postpone_removal(session, token, now).await
-                {
-                    // The next request tries again.
-                    tracing::warn!(cause = %error, "could not postpone the client's removal");
-                }
-                let token_to_renew = app.lifetime.must_extend(session, now).then_some(cookie);
-                let is_used = session.unused_until.is_none();
-                return Ok(Self { client: session.client, token, token_to_renew, is_used });
-            }
-        }
-        Err(Error::Unauthenticated)
+        Admitted::from_request_parts(parts, app).await?;
+        Self::of_any_origin(&parts.headers, app).await
     }
 }
 
@@ -141,7 +148,7 @@ fn cookie(app: &App, token: &str, seconds: i64) -> SetCookie {
     let cookie = Cookie::build((COOKIE, token))
         .path("/")
         .http_only(true)
-        .same_site(SameSite::Lax)
+        .same_site(app.cookie_same_site)
         .max_age(Duration::seconds(seconds))
         .secure(app.cookie_secure)
         .build();

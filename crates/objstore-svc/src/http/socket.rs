@@ -25,7 +25,7 @@ use axum::{
             rejection::WebSocketUpgradeRejection,
         },
     },
-    http::{HeaderMap, Uri, header},
+    http::HeaderMap,
     response::Response,
 };
 use bytes::Bytes;
@@ -111,14 +111,14 @@ impl SocketQuery {
 /// session, a foreign origin, and a bug (`internal`).
 pub(super) async fn socket(
     State(app): State<Arc<App>>,
-    session: Result<Authenticated, Error>,
     Extension(connection): Extension<Connection>,
     headers: HeaderMap,
     query: Result<Query<SocketQuery>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<(impl axum::response::IntoResponseParts, Response), Error> {
+    let session = Authenticated::of_any_origin(&headers, &app).await;
     let mut session = session.map_err(subscription_error)?;
-    if !is_allowed_origin(&headers, &app.origins) {
+    if !app.origins.admits(&headers) {
         return Err(Error::Origin);
     }
     let upgrade = upgrade.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
@@ -142,27 +142,6 @@ fn subscription_error(error: Error) -> Error {
         Error::Store(cause) => Error::Subscription(cause),
         other => other,
     }
-}
-
-/// Whether a page may open the socket: one of the service's own origin, or of a listed one.
-/// Programs send no origin; they are allowed.
-fn is_allowed_origin(headers: &HeaderMap, listed: &[String]) -> bool {
-    let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    let Ok(origin) = origin.to_str() else { return false };
-    if listed.iter().any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(origin)) {
-        return true;
-    }
-    let Ok(uri) = origin.parse::<Uri>() else { return false };
-    let default_port = if uri.scheme_str() == Some("https") { ":443" } else { ":80" };
-    let Some(authority) = uri.authority().map(|host| host.as_str().trim_end_matches(default_port))
-    else {
-        return false;
-    };
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let ours = host.map(|host| host.trim_end_matches(default_port));
-    ours.into_iter()
-        .chain(listed.iter().map(String::as_str))
-        .any(|allowed| allowed.eq_ignore_ascii_case(authority))
 }
 
 /// Why the service closes a socket.
@@ -346,38 +325,5 @@ async fn send(
         sent = sending => sent.is_ok(),
         () = sleep(PONG_TIMEOUT) => false,
         () = stopping => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn own_and_listed_origins_are_allowed() {
-        let listed = ["https://app.example".to_owned(), "other.example:8080".to_owned()];
-        let check = |origin: &'static str| {
-            let headers = HeaderMap::from_iter([
-                (header::HOST, HeaderValue::from_static("store.example")),
-                (header::ORIGIN, HeaderValue::from_static(origin)),
-            ]);
-            is_allowed_origin(&headers, &listed)
-        };
-        for ours in [
-            "https://store.example",
-            "http://STORE.example:80",
-            "https://app.example",
-            "http://other.example:8080",
-        ] {
-            assert!(check(ours), "{ours}");
-        }
-        for other in
-            ["http://app.example", "https://store.example:444", "null", "https://evil.example"]
-        {
-            assert!(!check(other), "{other}");
-        }
-        assert!(is_allowed_origin(&HeaderMap::new(), &listed));
     }
 }

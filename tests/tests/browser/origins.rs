@@ -1,0 +1,306 @@
+//! Pages of other origins that use objstore-svc with the session of the user who visits them.
+
+#![expect(clippy::unwrap_used, reason = "a store that cannot start fails the test")]
+
+use blackbox::{
+    browser::{Page, visit_and_leave},
+    objstore::{Client, Key, Object, Service},
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    net::{TcpListener, TcpStream},
+};
+
+/// The hosts of a store and of a page that is not its own: another port of the same host, a sibling
+/// name, and another site. A browser sends `Sec-Fetch-Site` only to `localhost` and names below it.
+/// To a name below `test`, it sends `Origin` alone.
+const SAME_SITE: [(&str, &str); 4] = [
+    ("localhost", "localhost"),
+    ("store.school.localhost", "page.school.localhost"),
+    ("store.school.test", "store.school.test"),
+    ("store.school.test", "page.school.test"),
+];
+const CROSS_SITE: [(&str, &str); 3] = [
+    ("localhost", "127.0.0.1"),
+    ("b.localhost", "a.localhost"),
+    ("store.school.test", "page.other.test"),
+];
+
+/// Functions for scripts. `store` is the URL of the service.
+const FUNCTIONS: &str = "
+    const post = (path, options) => fetch(store + path, { method: 'POST', credentials: 'include', ...options });
+    const headers = { 'Content-Type': 'application/json' };
+    const key = (Name) => ({ Type: 'page', Namespace: location.host, Name });
+    const opens = (stream) => new Promise((resolve) => {
+        stream.onopen = () => { stream.close(); resolve(true); };
+        stream.onerror = () => { stream.close(); resolve(false); };
+    });
+    const events = (query) => new EventSource(`${store}/events?${query}`, { withCredentials: true });
+    const socket = (query) => new WebSocket(`${store.replace('http', 'ws')}/socket?${query}`);
+    const digit = () => Math.floor(16 * Math.random()).toString(16);
+    const id = () => '00000000-0000-4000-8000-000000000000'.replaceAll('0', digit);
+    const register = () => post('/register', { headers, body: JSON.stringify({ ID: id() }) });
+";
+
+/// Tries every route in every way that a page has. Returns the names of those that gave an answer
+/// which the page can read.
+const ATTEMPT: &str = "
+    const read = [];
+    const attempt = async (name, it) => { if (await it().catch(() => false)) read.push(name); };
+    const object = (Name) => JSON.stringify({ Key: key(Name), Value: {}, Owner: 'page' });
+    const pattern = JSON.stringify({ Key: { Type: '', Namespace: '', Name: '' } });
+    const secret = JSON.stringify({ Key: { Type: 'secret', Namespace: 'secret', Name: 'secret' } });
+    const bodies = [['/set', object('set')], ['/get', secret], ['/find', pattern], ['/watch', pattern],
+        ['/unwatch', secret], ['/delete', secret],
+        ['/register', JSON.stringify({ ID: '67e55044-10b1-426f-9247-bb680e5fe0c8' })]];
+    for (const [path, body] of bodies) {
+        await attempt(`blob ${path}`, async () =>
+            (await post(path, { mode: 'no-cors', body: new Blob([body]) })).status > 0);
+        await attempt(`text ${path}`, async () => (await post(path, { mode: 'no-cors', body })).status > 0);
+        await attempt(`json ${path}`, async () => (await post(path, { headers, body })).status > 0);
+    }
+    await attempt('watches', async () => (await fetch(`${store}/watches`, { credentials: 'include' })).status > 0);
+    await attempt('hidden watches', async () =>
+        (await fetch(`${store}/watches`, { credentials: 'include', mode: 'no-cors' })).status > 0);
+    await attempt('events', () => opens(events('initial=true&type=')));
+    await attempt('socket', () => opens(socket('')));
+    await attempt('logout', async () => (await post('/logout', { mode: 'no-cors' })).status > 0);
+    return read;
+";
+
+/// What a page of a listed origin does. Returns what it has read.
+const USE: &str = "
+    const read = { registered: (await register()).status };
+    const body = JSON.stringify({ Key: key('used'), Value: { n: 1 }, Owner: 'page' });
+    const set = await post('/set', { headers: { ...headers, 'If-None-Match': '*' }, body });
+    read.set = set.status;
+    const got = await post('/get', { headers, body: JSON.stringify({ Key: key('used') }) });
+    read.get = got.status;
+    if (got.status === 200) {
+        read.object = await got.json();
+        read.tags = [set.headers.get('ETag'), got.headers.get('ETag')].every((tag) => /^\"\\w+-\\d+\"$/.test(tag));
+        const again = await post('/set', { headers: { ...headers, 'If-None-Match': '*' }, body });
+        read.again = [again.status, (await again.json()).error];
+    }
+    read.events = await opens(events('initial=true&type=page'));
+    read.socket = await opens(socket('events=true&initial=true'));
+    return read;
+";
+
+/// Serves an empty page under every path, and returns the port.
+async fn serve_page() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer(stream));
+        }
+    });
+    port
+}
+
+async fn answer(stream: TcpStream) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    while stream.read_line(&mut line).await? > 2 {
+        line.clear();
+    }
+    let page = "<!doctype html><title>A page</title>";
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n";
+    let length = page.len();
+    stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n{page}").as_bytes()).await
+}
+
+/// A store, and a page on another port, both with the URLs that the browser uses.
+struct Place {
+    service: Service,
+    store: String,
+    page: String,
+}
+
+impl Place {
+    /// `settings` is given the origin of the page.
+    async fn new(
+        (store, page): (&str, &str),
+        settings: impl Fn(&str) -> Vec<(&'static str, String)>,
+    ) -> Self {
+        let page = format!("http://{page}:{}", serve_page().await);
+        let mut settings = settings(&page);
+        settings.push(("ALLOWED_HOSTS", store.to_owned()));
+        let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, &**value)).collect();
+        let service = Service::with(&settings).await;
+        let store = format!("http://{store}:{}", service.process().address().port());
+        Self { service, store, page }
+    }
+
+    /// Runs a script in a page.
+    async fn run(&self, page: &Page, script: &str) -> Value {
+        let store = json!(self.store);
+        page.run(&format!(
+            "return (async () => {{ const store = {store}; {FUNCTIONS} {script} }})()"
+        ))
+        .await
+    }
+
+    /// Opens the page of the store itself, and registers the user there.
+    async fn sign_in(&self, page: &Page) {
+        page.go(&format!("{}/", self.store)).await;
+        let status = self.run(page, "return (await register()).status").await;
+        assert_eq!(status, 200, "{}", self.store);
+    }
+
+    async fn visit(&self, visit: impl AsyncFnOnce(&Page)) {
+        visit_and_leave(&format!("{}/", self.page), &[&self.store], async |page| {
+            page.may_be_blocked();
+            visit(page).await;
+        })
+        .await;
+    }
+}
+
+/// The metrics that show writes: the revision of the store, and its clients.
+async fn writes(client: &Client) -> Vec<String> {
+    let metrics = client.fetch("/metrics").await.expect(200);
+    let shown = |line: &&str| {
+        ["objstore_revision ", "objstore_clients "].iter().any(|it| line.starts_with(it))
+    };
+    metrics.text().lines().filter(shown).map(str::to_owned).collect()
+}
+
+fn secret() -> Object {
+    Object::new(&Key::new("secret", "secret", "secret"), r#"{"secret":true}"#)
+}
+
+/// Visits a page of an unlisted origin, without and with a session of the store.
+async fn reads_and_writes_nothing(hosts: (&str, &str), settings: Vec<(&'static str, String)>) {
+    let place = Place::new(hosts, |_| settings.clone()).await;
+    let other = place.service.client().await;
+    other.set(&secret()).await;
+    place
+        .visit(async |page| {
+            for is_signed_in in [false, true] {
+                if is_signed_in {
+                    place.sign_in(page).await;
+                    page.go(&format!("{}/", place.page)).await;
+                }
+                let before = writes(&other).await;
+                assert_eq!(before.len(), 2, "{before:?}");
+                let read = place.run(page, ATTEMPT).await;
+                assert_eq!(read, json!([]), "{hosts:?} {is_signed_in}");
+                assert_eq!(writes(&other).await, before, "{hosts:?} {is_signed_in}");
+            }
+            page.go(&format!("{}/", place.store)).await;
+            let watches = "const it = await fetch('/watches'); return [it.status, await it.text()]";
+            assert_eq!(place.run(page, watches).await, json!([200, "[]"]), "{hosts:?}");
+        })
+        .await;
+    assert_eq!(other.find(&Key::new("", "", "")).await, [secret()], "{hosts:?}");
+}
+
+#[tokio::test]
+async fn an_unlisted_page_of_the_same_site_reads_and_writes_nothing() {
+    for hosts in SAME_SITE {
+        reads_and_writes_nothing(hosts, Vec::new()).await;
+    }
+}
+
+#[tokio::test]
+async fn an_unlisted_page_of_another_site_reads_and_writes_nothing() {
+    for hosts in CROSS_SITE {
+        reads_and_writes_nothing(hosts, Vec::new()).await;
+    }
+}
+
+#[tokio::test]
+async fn an_unlisted_page_that_sends_the_cookie_reads_and_writes_nothing() {
+    reads_and_writes_nothing(CROSS_SITE[0], for_all_sites()).await;
+}
+
+#[tokio::test]
+async fn a_page_of_the_service_itself_reads_every_answer() {
+    for (store, page) in [SAME_SITE[0], SAME_SITE[2]] {
+        let place = Place::new((store, page), |_| Vec::new()).await;
+        let other = place.service.client().await;
+        other.set(&secret()).await;
+        place
+            .visit(async |page| {
+                place.sign_in(page).await;
+                let read = place.run(page, ATTEMPT).await;
+                let read = read.as_array().unwrap();
+                assert_eq!(read.len(), 7 * 3 + 5, "{store} {read:?}");
+            })
+            .await;
+        let found = other.find(&Key::new("", "", "")).await;
+        assert!(found.len() == 1 && found[0].key.name == "set", "{store} {found:?}");
+    }
+}
+
+fn worked(page: &str) -> Value {
+    let host = page.strip_prefix("http://").unwrap();
+    json!({
+        "registered": 200,
+        "set": 204,
+        "get": 200,
+        "object": {
+            "Key": { "Type": "page", "Namespace": host, "Name": "used" },
+            "Value": { "n": 1 },
+            "Owner": "page",
+        },
+        "tags": true,
+        "again": [412, "precondition_failed"],
+        "events": true,
+        "socket": true,
+    })
+}
+
+/// A cookie for pages of all sites. A browser accepts it over plain HTTP only from `localhost`.
+fn for_all_sites() -> Vec<(&'static str, String)> {
+    let cookie = [("OBJSTORE_COOKIE_SECURE", "true"), ("OBJSTORE_COOKIE_SAME_SITE", "none")];
+    cookie.map(|(name, value)| (name, value.to_owned())).to_vec()
+}
+
+fn list(page: &str) -> Vec<(&'static str, String)> {
+    vec![("OBJSTORE_ORIGINS", page.to_owned())]
+}
+
+#[tokio::test]
+async fn a_listed_page_of_the_same_site_can_do_everything() {
+    for hosts in SAME_SITE {
+        let place = Place::new(hosts, list).await;
+        place
+            .visit(async |page| {
+                let read = place.run(page, USE).await;
+                assert_eq!(read, worked(&place.page), "{hosts:?}");
+            })
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn a_listed_page_of_another_site_gets_no_cookie() {
+    for hosts in CROSS_SITE {
+        let place = Place::new(hosts, list).await;
+        place
+            .visit(async |page| {
+                let read = place.run(page, USE).await;
+                let refused = json!({
+                    "registered": 200, "set": 401, "get": 401, "events": false, "socket": false,
+                });
+                assert_eq!(read, refused, "{hosts:?}");
+            })
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_for_all_sites_reaches_a_listed_page_of_another_site() {
+    let settings = |page: &str| [list(page), for_all_sites()].concat();
+    let place = Place::new(CROSS_SITE[0], settings).await;
+    place
+        .visit(async |page| {
+            let read = place.run(page, USE).await;
+            assert_eq!(read, worked(&place.page));
+        })
+        .await;
+}
