@@ -1,4 +1,5 @@
 use std::{
+    cell::Cell,
     ffi::{c_int, c_void},
     fs,
     path::Path,
@@ -11,7 +12,7 @@ use rusqlite::{
     ffi::{self, sqlite3_file},
 };
 
-use super::{extension, open};
+use super::{extension, on_failure, open};
 
 /// Two connections of [`open`], and one of the default VFS that only reads.
 struct Database {
@@ -195,45 +196,167 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(prop_oneof![6 => write, 1 => checkpoint], 1..20)
 }
 
-fn set(connection: &Connection, values: &[(u8, u16)]) {
+fn set(connection: &Connection, values: &[(u8, u16)]) -> Result<()> {
     for (id, length) in values {
         let value = vec![*id; usize::from(*length)];
-        connection.execute("INSERT OR REPLACE INTO rows VALUES (?, ?)", (id, value)).unwrap();
+        connection.execute("INSERT OR REPLACE INTO rows VALUES (?, ?)", (id, value))?;
+    }
+    Ok(())
+}
+
+impl Step {
+    /// Runs the step, and the same with a model, if it commits.
+    fn run(&self, database: &Database, model: &Connection) -> Result<()> {
+        match self {
+            Self::Write { writer, rows, undone, commits } => {
+                let connection = &database.writers[*writer];
+                let transaction = connection.unchecked_transaction()?;
+                set(connection, rows)?;
+                connection.execute_batch("SAVEPOINT undone")?;
+                set(connection, undone)?;
+                connection.execute_batch("ROLLBACK TO undone")?;
+                if !commits {
+                    return transaction.rollback();
+                }
+                transaction.commit()?;
+                set(model, rows)
+            }
+            Self::Checkpoint { writer, mode } => {
+                let statement = format!("PRAGMA wal_checkpoint({mode})");
+                database.writers[*writer].query_row(&statement, (), |_| Ok(()))
+            }
+        }
     }
 }
 
+fn model() -> Connection {
+    let model = Connection::open_in_memory().unwrap();
+    model.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, value BLOB)").unwrap();
+    model
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Error,
+    Full,
+    /// Half of the bytes are written.
+    Short,
+    Sync,
+}
+
+thread_local! {
+    /// The calls until one fails, and how.
+    static FAULT: Cell<Option<(u8, Fault)>> = const { Cell::new(None) };
+    static HAS_FAILED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The fault of this call, if it is the one that fails.
+fn fault(is_sync: bool) -> Option<Fault> {
+    let (calls, fault) = FAULT.get()?;
+    if matches!(fault, Fault::Sync) != is_sync {
+        return None;
+    }
+    FAULT.set(calls.checked_sub(1).map(|calls| (calls, fault)));
+    (calls == 0).then_some(fault)
+}
+
+/// A function of a file below ours.
+type Write = unsafe extern "C" fn(*mut sqlite3_file, *const c_void, c_int, i64) -> c_int;
+type Sync = unsafe extern "C" fn(*mut sqlite3_file, c_int) -> c_int;
+
+thread_local! {
+    static BELOW: Cell<Option<(Write, Sync)>> = const { Cell::new(None) };
+}
+
+extern "C" fn write(file: *mut sqlite3_file, data: *const c_void, length: c_int, at: i64) -> c_int {
+    let (write, _) = BELOW.get().unwrap();
+    // SAFETY: the arguments are those that SQLite passed, with at most as many bytes.
+    let write = |length| unsafe { write(file, data, length, at) };
+    match fault(false) {
+        None => write(length),
+        Some(Fault::Short) => {
+            write(length / 2);
+            ffi::SQLITE_FULL
+        }
+        Some(Fault::Full) => ffi::SQLITE_FULL,
+        Some(Fault::Error | Fault::Sync) => ffi::SQLITE_IOERR_WRITE,
+    }
+}
+
+extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    let (_, sync) = BELOW.get().unwrap();
+    match fault(true) {
+        // SAFETY: the arguments are those that SQLite passed.
+        None => unsafe { sync(file, flags) },
+        Some(_) => ffi::SQLITE_IOERR_FSYNC,
+    }
+}
+
+/// Puts [`write`] and [`sync`] below the database and the WAL of this connection.
+fn make_fallible(connection: &Connection) {
+    for operation in [ffi::SQLITE_FCNTL_FILE_POINTER, ffi::SQLITE_FCNTL_JOURNAL_POINTER] {
+        let mut file = ptr::null_mut::<sqlite3_file>();
+        // SAFETY: SQLite stores a file of the open connection, which `open` made, in `file`.
+        unsafe {
+            let pointer = ptr::from_mut(&mut file).cast();
+            ffi::sqlite3_file_control(connection.handle(), ptr::null(), operation, pointer);
+            let original = &mut extension(file).original;
+            BELOW.set(BELOW.get().or(original.xWrite.zip(original.xSync)));
+            original.xWrite = Some(write);
+            original.xSync = Some(sync);
+        }
+    }
+}
+
+fn faults() -> impl Strategy<Value = Option<(u8, Fault)>> {
+    let fault = prop::sample::select(vec![Fault::Error, Fault::Full, Fault::Short, Fault::Sync]);
+    prop::option::of((0..12_u8, fault))
+}
+
+/// Cases of each property: many with `SOAK=1` in the environment.
+fn cases() -> u32 {
+    if std::env::var("SOAK").is_ok_and(|soak| soak == "1") { 10_000 } else { 64 }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn others_and_the_next_start_read_what_was_committed(steps in steps()) {
-        let database = Database::new();
-        let model = Connection::open_in_memory().unwrap();
-        model.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, value BLOB)").unwrap();
+        let (database, model) = (Database::new(), model());
         for step in steps {
-            match step {
-                Step::Write { writer, rows, undone, commits } => {
-                    let connection = &database.writers[writer];
-                    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-                    set(connection, &rows);
-                    connection.execute_batch("SAVEPOINT undone").unwrap();
-                    set(connection, &undone);
-                    connection.execute_batch("ROLLBACK TO undone").unwrap();
-                    if commits {
-                        connection.execute_batch("COMMIT").unwrap();
-                        set(&model, &rows);
-                    } else {
-                        connection.execute_batch("ROLLBACK").unwrap();
-                    }
-                }
-                Step::Checkpoint { writer, mode } => {
-                    let statement = format!("PRAGMA wal_checkpoint({mode})");
-                    database.writers[writer].query_row(&statement, (), |_| Ok(())).unwrap();
-                }
-            }
+            step.run(&database, &model).unwrap();
             let expected = rows(&model).unwrap();
             prop_assert!(rows(&database.reader).unwrap() == expected);
             prop_assert!(database.recovered() == expected);
+        }
+    }
+
+    /// The handler of failures stands for the end of the process.
+    #[test]
+    fn a_failed_call_loses_nothing_that_was_committed(steps in steps(), faults in vec(faults(), 20)) {
+        on_failure(|_, _, _| HAS_FAILED.set(true));
+        HAS_FAILED.set(false);
+        let (database, model) = (Database::new(), model());
+        for writer in &database.writers {
+            make_fallible(writer);
+        }
+        for (step, fault) in steps.iter().zip(faults) {
+            FAULT.set(fault);
+            let done = step.run(&database, &model);
+            FAULT.set(None);
+            let expected = rows(&model).unwrap();
+            if HAS_FAILED.get() {
+                let found = database.recovered();
+                // The commit whose sync failed may be there.
+                if let (Err(_), Step::Write { rows, commits: true, .. }) = (&done, step) {
+                    set(&model, rows).unwrap();
+                }
+                prop_assert!(found == expected || found == self::rows(&model).unwrap());
+                return Ok(());
+            }
+            prop_assert!(rows(&database.reader).unwrap() == expected, "{done:?}");
+            prop_assert!(database.recovered() == expected, "{done:?}");
         }
     }
 }
