@@ -20,7 +20,7 @@ use clap::{
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 
-use crate::limits::TrustedProxies;
+use crate::{exit::USAGE, limits::TrustedProxies};
 
 /// Settings that every service has.
 #[derive(Debug, Clone, Args)]
@@ -126,7 +126,7 @@ pub fn exit_with_error(reason: &dyn fmt::Display) -> ! {
     {
         eprintln!("error: {reason}");
     }
-    process::exit(2)
+    process::exit(USAGE.into())
 }
 
 /// Returns the value, or ends the process because of the error: see [`exit_with_error`].

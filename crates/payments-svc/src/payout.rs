@@ -2,7 +2,11 @@
 
 use std::{borrow::Cow, collections::BTreeSet, io, path::PathBuf};
 
-use common::{config::SecretError, progress::Progress};
+use common::{
+    config::SecretError,
+    exit::{Fatal, USAGE},
+    progress::Progress,
+};
 use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
@@ -37,6 +41,16 @@ pub(crate) enum PayoutError {
     Store(#[from] store::PayoutError),
     #[error("{path:?} cannot be written: {source}")]
     File { path: PathBuf, source: io::Error },
+}
+
+impl Fatal for PayoutError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(error) => error.exit_code(),
+            Self::File { source, .. } => source.exit_code(),
+            Self::Secret(_) | Self::TooEarly(_) | Self::NoDebtor => USAGE,
+        }
+    }
 }
 
 /// Books the payouts of a day (today in UTC by default), and writes their transfers to a file. If

@@ -10,6 +10,7 @@ use std::{
 
 use common::{
     config::SecretError,
+    exit::{DIFFERENT, Fatal, USAGE},
     progress::{Interrupted, Progress},
 };
 use jiff::civil::Date;
@@ -32,9 +33,6 @@ mod stripe;
 use file::{Row, SettlementFile};
 use malformed::Malformed;
 
-/// The exit code if there are differences.
-const DIFFERENT: u8 = 1;
-
 const HEADER: [&str; 6] = ["kind", "line", "operation", "transaction", "here", "there"];
 
 /// Why the file was not compared.
@@ -54,6 +52,16 @@ pub(crate) enum ReconcileError {
     Output(#[from] csv::Error),
     #[error("interrupted: not every operation was compared")]
     Interrupted(#[from] Interrupted),
+}
+
+impl Fatal for ReconcileError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(error) => error.exit_code(),
+            Self::Interrupted(error) => error.exit_code(),
+            _ => USAGE,
+        }
+    }
 }
 
 /// Prints every difference between the file and the books, and then the sums. Returns the exit code.
