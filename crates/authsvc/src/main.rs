@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use common::{exit::finish, operations, process};
+use common::{config::or_exit, exit::finish, operations, process};
 
 mod config;
 mod domain;
@@ -22,6 +22,7 @@ use crate::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    or_exit(process::hide_memory());
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => process::run(&config.server.clone(), start(config)),

@@ -2,6 +2,8 @@
 
 use std::{fs, io, process::ExitCode};
 
+use rlimit::Resource;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use tokio::{
     runtime::Builder,
     signal::unix::{Signal, SignalKind, signal},
@@ -12,6 +14,13 @@ use crate::{
     exit::{Fatal, failed},
     telemetry,
 };
+
+/// Forbids core dumps and debuggers of the same user, because the memory contains secrets. Call it
+/// before secrets are read. From then on, `root` owns the files of the process in `/proc`.
+pub fn hide_memory() -> io::Result<()> {
+    Resource::CORE.set(0, 0)?;
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
 
 /// A service that has started.
 pub trait Running {

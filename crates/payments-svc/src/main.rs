@@ -38,6 +38,7 @@ use crate::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    or_exit(process::hide_memory());
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => process::run(&config.server.clone(), start(config)),
