@@ -78,6 +78,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                  common::sql common::sqlite refinery rusqlite std::sync::Mutex std::thread tempfile \
                  tokio tokio_postgres tracing",
             ),
+            ("formula", ""),
             ("limits", "config domain std::net"),
             ("metrics", "store common::batch prometheus"),
             ("app", "acquirer domain limits rates store webhook prometheus rand tokio tracing"),
@@ -85,10 +86,10 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("http", "app domain web axum rand tokio tracing"),
             ("pos", "app domain language web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store webhook prometheus rand tokio tracing"),
-            ("payout", "config domain file store askama common::progress"),
+            ("payout", "config domain file formula store askama common::progress"),
             (
                 "reconcile",
-                "config domain store common::progress std::fs std::process tempfile",
+                "config domain formula store common::progress std::fs std::process tempfile",
             ),
             ("seed", "app config domain file store std::fs tokio"),
             ("config", "domain clap lettre std::net"),

@@ -9,6 +9,7 @@ mod app;
 mod config;
 mod domain;
 mod file;
+mod formula;
 mod http;
 mod jobs;
 mod language;

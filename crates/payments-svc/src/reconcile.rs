@@ -21,6 +21,7 @@ use crate::{
         AcquirerName, BookedOperation, Currency, Difference, Money, Movement, Overflow, Ppm,
         Reconciliation, SettledOperation, Tariff, Totals,
     },
+    formula,
     store::{self, Settlement},
     store_config,
 };
@@ -183,6 +184,8 @@ impl<'a> Report<'a> {
             let Difference { kind, line, reference, transaction, here, there } = difference;
             let line = line.map(|line| line.to_string()).unwrap_or_default();
             let transaction = transaction.map(|id| id.to_string()).unwrap_or_default();
+            // The reference is text of the acquirer. The other texts are ours, or quoted.
+            let reference = formula::escape(&reference);
             let columns = [kind.name(), &line, &reference, &transaction, &here, &there];
             self.progress.suspend(|| self.differences.write_record(columns))?;
         }
