@@ -48,17 +48,52 @@ pub async fn run(mut command: Command) -> Output {
 }
 
 /// Sends a process the signal with this name, such as `TERM`.
-pub(crate) async fn send(pid: u32, signal: &str) {
+pub async fn send(pid: u32, signal: &str) {
     let sent = Command::new("sh").arg("-c").arg(format!("kill -{signal} {pid}")).status().await;
     assert!(sent.expect("sh can be started").success(), "process {pid} cannot be signalled");
 }
 
 /// The output of a command that has to fail with exactly one line.
 pub async fn failure_line(command: Command) -> String {
+    let (code, output) = failure(command).await;
+    assert!(output.trim_end().lines().count() == 1, "{code}: {output}");
+    output
+}
+
+/// The exit code and the output of a command that has to fail.
+pub async fn failure(command: Command) -> (i32, String) {
     let Output { status, stdout, stderr } = run(command).await;
     let output = String::from_utf8([stdout, stderr].concat()).expect("text");
-    assert!(!status.success() && output.trim_end().lines().count() == 1, "{status}: {output}");
-    output
+    assert!(!status.success(), "{output}");
+    (status.code().unwrap_or_else(|| panic!("{status}: {output}")), output)
+}
+
+/// Starts a program with wrong values of the setting `name` that contain a password. No output may
+/// contain it.
+pub async fn hides_passwords(name: &str, with: impl Fn(&str) -> Command) {
+    for value in [
+        "https://me:xyzzy@",
+        "https://me:xyzzy@host.example:port/",
+        "https://me:xyz/xyzzy@host.example/",
+        "ftp://me:xyzzy@host.example/",
+        "https://me:xyzzy@host.example/?query#part",
+        "//me:xyzzy@host.example",
+        "me:xyzzy@host.example",
+        "postgres://me:xyzzy@127.0.0.1:port/shop",
+        "postgres://me:xyzzy@127.0.0.1:1/shop?sslmode=xyzzy",
+        "smtp://me:xyzzy@host.example/?tls=xyzzy",
+    ] {
+        let (code, output) = failure(with(value)).await;
+        assert!([2, 3].contains(&code) && output.contains(name), "{name}={value}: {output}");
+        assert!(!output.contains("xyzzy"), "{name}={value}: {output}");
+    }
+}
+
+/// The reason in the output of a command that has to end with this exit code, without `error: `.
+pub async fn exits_with(expected: i32, command: Command) -> String {
+    let (code, output) = failure(command).await;
+    assert_eq!(code, expected, "{output}");
+    output.trim_end().trim_start_matches("error: ").to_owned()
 }
 
 /// The program is in the parent of the tests' directory, in every profile.
@@ -122,6 +157,12 @@ impl Process {
         let line = log.wait_for(|log| log.iter().any(|line| is_wanted(line)));
         let found = timeout(DEADLINE, line).await;
         assert!(found.is_ok_and(|found| found.is_ok()), "{}", self.log.borrow().join("\n"));
+    }
+
+    /// The path of a file of the process in `/proc`, such as `limits`.
+    pub fn proc(&self, file: &str) -> PathBuf {
+        let id = self.child.id().expect("the process runs");
+        format!("/proc/{id}/{file}").into()
     }
 
     /// The number of threads.

@@ -50,12 +50,13 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("lock", "std::sync::Mutex"),
             ("watch", "domain lock store rand tempfile tokio tracing"),
             ("http", "domain store watch axum common::serve prometheus rand tokio tracing"),
-            ("config", "domain clap std::fs"),
+            ("config", "clap"),
+            ("clients", "domain std::fs tokio tracing"),
             ("expiry", "store watch tokio tracing"),
             ("rules", "domain store watch prometheus std::fs tokio tracing"),
             (
                 "service",
-                "config domain expiry http rules store watch common::postgres common::process \
+                "clients config domain expiry http rules store watch common::postgres common::process \
                  common::serve prometheus std::net tokio tracing",
             ),
             ("main", "config service store common::process common::progress std::process"),
@@ -77,6 +78,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                  common::sql common::sqlite refinery rusqlite std::sync::Mutex std::thread tempfile \
                  tokio tokio_postgres tracing",
             ),
+            ("formula", ""),
             ("limits", "config domain std::net"),
             ("metrics", "store common::batch prometheus"),
             ("app", "acquirer domain limits rates store webhook prometheus rand tokio tracing"),
@@ -84,8 +86,11 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("http", "app domain web axum rand tokio tracing"),
             ("pos", "app domain language web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store webhook prometheus rand tokio tracing"),
-            ("payout", "config domain file store askama common::progress"),
-            ("reconcile", "config domain store common::progress std::fs std::process tempfile"),
+            ("payout", "config domain file formula store askama common::progress"),
+            (
+                "reconcile",
+                "config domain formula store common::progress std::fs std::process tempfile",
+            ),
             ("seed", "app config domain file store std::fs tokio"),
             ("config", "domain clap lettre std::net"),
             (

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_exit, operations, process};
+use common::{config::or_exit, exit::finish, operations, process};
 
 mod config;
 mod domain;
@@ -22,11 +22,11 @@ use crate::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    or_exit(process::hide_memory());
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
-        None => return process::run(&config.server.clone(), start(config)),
-        Some(Command::Probe) => return probe::run(&config),
-        Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
+        None => process::run(&config.server.clone(), start(config)),
+        Some(Command::Probe) => probe::run(&config),
+        Some(Command::Healthcheck) => finish(operations::healthcheck(&config.server)),
     }
-    ExitCode::SUCCESS
 }

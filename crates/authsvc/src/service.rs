@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     bearer::BearerToken,
     config::SecretError,
+    exit::Fatal,
     process,
     serve::{self, Connections, Server},
     tls::TlsError,
@@ -31,6 +32,16 @@ pub(crate) enum StartError {
     /// The service cannot listen on the address.
     #[error("HOST and PORT are {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
+}
+
+impl Fatal for StartError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Listen { source, .. } => source.exit_code(),
+            Self::Tls(error) => error.exit_code(),
+            Self::Secret(error) => error.exit_code(),
+        }
+    }
 }
 
 pub(crate) struct Running {

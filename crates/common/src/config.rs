@@ -20,7 +20,7 @@ use clap::{
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 
-use crate::limits::TrustedProxies;
+use crate::{exit::USAGE, limits::TrustedProxies};
 
 /// Settings that every service has.
 #[derive(Debug, Clone, Args)]
@@ -79,7 +79,7 @@ pub const SECRETS_HELP: &str = "Secrets (no flag: set NAME, or NAME_FILE to a fi
      METRICS_TOKEN  Bearer token for /metrics; without it, /metrics needs no token";
 
 /// Parses the command line and the environment. Ends the process with the help that the user
-/// requested, or with one line that names the wrong setting.
+/// requested, or with an error that names the wrong setting.
 pub fn parse<C: Parser>(default_port: &'static str) -> C {
     let command = command::<C>(default_port);
     match parse_from(command.clone(), std::env::args_os()) {
@@ -120,13 +120,13 @@ fn parse_from<C: Parser>(
     C::from_arg_matches_mut(&mut matches)
 }
 
-/// Ends the process with exit status 2 and one line on standard error.
+/// Ends the process with exit status 2 and the reason on standard error.
 pub fn exit_with_error(reason: &dyn fmt::Display) -> ! {
     #[expect(clippy::print_stderr, reason = "logging is not set up before the settings are read")]
     {
         eprintln!("error: {reason}");
     }
-    process::exit(2)
+    process::exit(USAGE.into())
 }
 
 /// Returns the value, or ends the process because of the error: see [`exit_with_error`].
@@ -134,7 +134,8 @@ pub fn or_exit<T, E: fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|error| exit_with_error(&error))
 }
 
-/// Describes a parse error in one line that names the setting by its variable and its flag.
+/// Describes a parse error. If a value is wrong, in one line that names the setting by its variable
+/// and its flag.
 fn explain(command: &Command, error: &clap::Error) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(value)) => Some(value.clone()),
@@ -150,16 +151,42 @@ fn explain(command: &Command, error: &clap::Error) -> String {
         }
     });
     let (Some(setting), Some(value)) = (setting, text(ContextKind::InvalidValue)) else {
-        let rendered = error.to_string();
-        let first = rendered.lines().next().unwrap_or_default();
-        return first.trim_start_matches("error: ").to_owned();
+        return rendered(error);
     };
     let reason = match (std::error::Error::source(error), text(ContextKind::ValidValue)) {
         (Some(source), _) => source.to_string(),
         (None, Some(valid)) => format!("not one of {valid}"),
         (None, None) => "not a valid value".to_owned(),
     };
+    if may_hold_secret(&setting, &value) {
+        // The reason may quote the value, or a part of a list.
+        let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let reason = parts.fold(reason, |reason, part| reason.replace(part, "…"));
+        return format!("{setting}: invalid value: {reason}");
+    }
     format!("{setting}: invalid value {value:?}: {reason}")
+}
+
+/// Whether a value can contain a password or a key, so that no error may show it. Only a valid URL
+/// has a part that is known to be the password.
+fn may_hold_secret(setting: &str, value: &str) -> bool {
+    let name = setting.split(' ').next().unwrap_or_default();
+    name.ends_with("_URL") || name.ends_with("_KEY") || value.contains("://") || value.contains('@')
+}
+
+/// What clap says before the usage: what is wrong, all that is missing, and what is similar.
+fn rendered(error: &clap::Error) -> String {
+    let mut text = error.to_string();
+    for (_, value) in error.context() {
+        if let ContextValue::String(value) = value
+            && (value.contains("://") || value.contains('@'))
+        {
+            text = text.replace(value, "…");
+        }
+    }
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    lines.collect::<Vec<_>>().join("\n").trim_start_matches("error: ").to_owned()
 }
 
 /// Parses a number that is at least 1.
@@ -248,6 +275,10 @@ mod tests {
     struct Settings {
         #[command(flatten)]
         server: ServerConfig,
+        #[arg(long, env = "PORTAL_URL")]
+        portal_url: Option<u16>,
+        #[arg(long, env = "STRIPE_KEY")]
+        key: Option<u16>,
     }
 
     fn parse_line(line: &str) -> Result<Settings, String> {
@@ -272,11 +303,50 @@ mod tests {
             ("service --drain-timeout 1", "DRAIN_TIMEOUT (--drain-timeout): invalid value \"1\": "),
             ("service --log-format xml", "LOG_FORMAT (--log-format): invalid value \"xml\": not "),
             ("service --rust-log a=b=c", "RUST_LOG (--rust-log): invalid value \"a=b=c\": "),
-            ("service --prot 1", "unexpected argument '--prot' found"),
         ] {
             let message = parse_line(line).unwrap_err();
             assert!(message.starts_with(expected), "{line}: {message}");
             assert!(!message.contains('\n'), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn an_error_shows_what_is_similar_and_all_that_is_missing() {
+        #[derive(Debug, Parser)]
+        struct Copy {
+            #[command(flatten)]
+            server: ServerConfig,
+            #[arg(long)]
+            from: String,
+            #[arg(long)]
+            to: String,
+        }
+        let command = command::<Copy>("5001");
+        let message = |line: &str| {
+            let arguments = line.split_whitespace().map(Into::into);
+            explain(&command, &parse_from::<Copy>(command.clone(), arguments).unwrap_err())
+        };
+        assert_eq!(
+            message("service"),
+            "the following required arguments were not provided:\n  --from <FROM>\n  --to <TO>"
+        );
+        assert_eq!(
+            message("service --prot 1"),
+            "unexpected argument '--prot' found\n  tip: a similar argument exists: '--port'"
+        );
+        assert_eq!(message("service https://me:secret@portal"), "unexpected argument '…' found");
+    }
+
+    #[test]
+    fn values_that_may_hold_secrets_are_not_shown() {
+        for (line, expected) in [
+            ("service --host https://me:secret@portal", "HOST (--host): invalid value: "),
+            ("service --portal-url me:secret@portal", "PORTAL_URL (--portal-url): invalid value: "),
+            ("service --key secret", "STRIPE_KEY (--key): invalid value: "),
+        ] {
+            let message = parse_line(line).unwrap_err();
+            assert!(message.starts_with(expected), "{line}: {message}");
+            assert!(!message.contains("secret"), "{line}: {message}");
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod bearer;
 pub mod body;
 pub mod config;
 pub mod error;
+pub mod exit;
 #[cfg(all(feature = "postgres", feature = "sqlite"))]
 pub mod import;
 pub mod json;

@@ -10,6 +10,7 @@ mod health;
 mod hosts;
 mod pool;
 mod timelines;
+mod verification;
 
 pub use coalesce::{CoalesceError, Coalesced};
 pub use database::{Database, DatabaseConfig, OpenError};

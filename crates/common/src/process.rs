@@ -1,16 +1,26 @@
 //! Runs a service as a process: from its start until a signal or a failure ends it.
 
-use std::{fmt::Display, io, process::ExitCode};
+use std::{fs, io, process::ExitCode};
 
+use rlimit::Resource;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use tokio::{
     runtime::Builder,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
 };
 
 use crate::{
     config::{ServerConfig, or_exit},
+    exit::{Fatal, failed},
     telemetry,
 };
+
+/// Forbids core dumps and debuggers of the same user, because the memory contains secrets. Call it
+/// before secrets are read. From then on, `root` owns the files of the process in `/proc`.
+pub fn hide_memory() -> io::Result<()> {
+    Resource::CORE.set(0, 0)?;
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
 
 /// A service that has started.
 pub trait Running {
@@ -21,16 +31,28 @@ pub trait Running {
     fn stop(self) -> impl Future<Output = ()>;
 }
 
-/// Starts a service, and runs it until SIGTERM or SIGINT (success) or until it fails.
-pub fn run<R: Running, E: Display>(
+/// Starts a service, and runs it until SIGTERM or SIGINT (success) or until it fails. SIGHUP makes
+/// the parts that wait for [`hangup`] read their files again. Other signals of users have no effect.
+pub fn run<R: Running, E: Fatal>(
     server: &ServerConfig,
     start: impl Future<Output = Result<R, E>>,
 ) -> ExitCode {
     let runtime = or_exit(Builder::new_multi_thread().enable_all().build());
     runtime.block_on(async {
+        // First, because a signal without a handler ends the process.
+        let stop = or_exit(terminated());
+        let mut hangup = or_exit(hangup());
+        or_exit(ignore_user_signals());
         let _log = telemetry::init(server);
-        let stop = or_exit(stop_signal());
-        let mut running = or_exit(start.await);
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                tracing::info!("SIGHUP: reading files again");
+            }
+        });
+        let mut running = match start.await {
+            Ok(running) => running,
+            Err(error) => return failed(&error),
+        };
         let by_signal = tokio::select! {
             () = stop => true,
             () = running.failed() => false,
@@ -40,8 +62,34 @@ pub fn run<R: Running, E: Display>(
     })
 }
 
-/// Installs handlers for SIGTERM and SIGINT. The returned future resolves at the first signal.
+/// SIGHUP, with which an operator asks a service to read its files again. Call this before the first
+/// reading, so that no change is missed.
+pub fn hangup() -> io::Result<Signal> {
+    signal(SignalKind::hangup())
+}
+
+/// The signals that ask a subcommand to stop: SIGTERM, SIGINT, and SIGHUP of a terminal that is
+/// closed. The returned future resolves at the first one.
 pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    ignore_user_signals()?;
+    let stop = terminated()?;
+    // A handler would undo nohup.
+    let mut hangup = if ignores_hangup() { None } else { Some(hangup()?) };
+    Ok(async move {
+        match &mut hangup {
+            None => stop.await,
+            Some(hangup) => {
+                tokio::select! {
+                    () = stop => {}
+                    _ = hangup.recv() => {}
+                }
+            }
+        }
+    })
+}
+
+/// Installs handlers for SIGTERM and SIGINT. The returned future resolves at the first signal.
+fn terminated() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {
@@ -50,4 +98,20 @@ pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
         }
     })
+}
+
+/// Installs handlers that do nothing for SIGUSR1 and SIGUSR2. They stay installed.
+fn ignore_user_signals() -> io::Result<()> {
+    let _ = signal(SignalKind::user_defined1())?;
+    let _ = signal(SignalKind::user_defined2())?;
+    Ok(())
+}
+
+/// Whether the process ignores SIGHUP, because `nohup` has started it.
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is signal 1, SIGHUP.
+    ignored.is_some_and(|mask| mask & 1 == 1)
 }

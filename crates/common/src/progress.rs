@@ -3,7 +3,7 @@
 //! 1. A bar on a terminal shows the rate and the time left. If standard error is no terminal, it
 //!    gets a line every ten seconds instead, so a log stays short. A command that is faster prints
 //!    nothing.
-//! 2. SIGINT and SIGTERM ask the command to stop. It stops where everything that it leaves behind is
+//! 2. SIGINT, SIGTERM and SIGHUP ask the command to stop. It stops where everything that it leaves behind is
 //!    complete, and the process ends with exit code 130. A second signal ends the process at once.
 //! 3. A thread of its own waits for signals, because a command may block for long: in SQLite, for
 //!    example, which notices the request with the help of `sqlite::stop_with`.
@@ -26,7 +26,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{config::or_exit, process::stop_signal};
+use crate::{
+    config::or_exit,
+    exit::{Fatal, failed},
+    process::stop_signal,
+};
 
 /// Exit code of a command that was stopped: 128 and the number of SIGINT, as a shell reports it.
 const INTERRUPTED: u8 = 130;
@@ -44,6 +48,8 @@ const BAR: &str = "{prefix}: {wide_bar} {human_pos} of {human_len} {msg}, {speed
 #[error("interrupted")]
 pub struct Interrupted;
 
+impl Fatal for Interrupted {}
+
 /// The progress of a command, and the request to stop it. Clones share both.
 #[derive(Debug, Clone)]
 pub struct Progress {
@@ -52,8 +58,8 @@ pub struct Progress {
 }
 
 /// Runs the subcommand `name`. Its result becomes the exit code. An error becomes one line on standard
-/// error, and the exit code 2, or 130 if the command was asked to stop.
-pub fn run<T: Termination, E: Display>(
+/// error, and its exit code, or 130 if the command was asked to stop.
+pub fn run<T: Termination, E: Fatal>(
     name: &'static str,
     work: impl FnOnce(&Progress) -> Result<T, E>,
 ) -> ExitCode {
@@ -65,8 +71,8 @@ pub fn run<T: Termination, E: Display>(
         Ok(result) => return result.report(),
         Err(error) => error,
     };
-    print_line(&format_args!("error: {error}"));
-    ExitCode::from(if progress.is_stopped() { INTERRUPTED } else { 2 })
+    let code = failed(&error);
+    if progress.is_stopped() { ExitCode::from(INTERRUPTED) } else { code }
 }
 
 /// Starts the thread that waits for signals and shows the progress.

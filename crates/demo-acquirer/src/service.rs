@@ -13,7 +13,7 @@ use std::{
 };
 
 use axum::{Router, body::Body, http::Method, response::Response};
-use common::{config::ServerConfig, process};
+use common::{config::ServerConfig, exit::Fatal, process};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::{Request, body::Incoming, service::service_fn};
 use rcgen::{CertificateParams, KeyPair};
@@ -61,6 +61,8 @@ pub(crate) enum StartError {
     #[error(transparent)]
     Notifications(#[from] ClientError),
 }
+
+impl Fatal for StartError {}
 
 /// The state that all requests share.
 pub(crate) struct Acquirer {

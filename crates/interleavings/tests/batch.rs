@@ -324,6 +324,7 @@ impl Plan {
                         WriteError::OutcomeUnknown(_) => {
                             outcome == Outcome::ViolatesConstraint || batch_fails
                         }
+                        WriteError::DiskFull => false,
                         WriteError::Panicked => outcome == Outcome::Panics,
                         WriteError::Stopped => true,
                     }

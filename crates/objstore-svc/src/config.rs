@@ -1,6 +1,6 @@
 //! The settings of the service. The doc comments of settings are the text of `--help`.
 
-use std::{collections::HashMap, fs, num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -8,8 +8,6 @@ use common::{
     config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration},
     limits::Rate,
 };
-
-use crate::domain::{Allowlist, ClientId, InvalidId, SecretDigest};
 
 /// The default of `PORT`.
 pub(crate) const DEFAULT_PORT: &str = "5001";
@@ -98,7 +96,7 @@ pub(crate) struct Config {
     pub(crate) owner: OwnerCheck,
 
     /// File with the IDs that may register, one per line, each alone or with sha256: and the digest
-    /// of its secret, # for comments; without it, any ID may
+    /// of its secret, # for comments, read again at SIGHUP; without it, any ID may
     #[arg(long, env = "OBJSTORE_CLIENTS_FILE")]
     pub(crate) clients_file: Option<PathBuf>,
 
@@ -155,70 +153,6 @@ pub(crate) enum OwnerCheck {
     Free,
     /// set requires the client's ID in the sent Owner, delete in the stored Owner
     Match,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ClientsFileError {
-    #[error("cannot read {path:?} (OBJSTORE_CLIENTS_FILE, --clients-file): {source}")]
-    Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("{path:?} (OBJSTORE_CLIENTS_FILE, --clients-file), line {line}: {source}")]
-    Invalid {
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        source: InvalidClient,
-    },
-}
-
-/// Why a line of the clients file is wrong.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum InvalidClient {
-    #[error(transparent)]
-    Id(#[from] InvalidId),
-    #[error("after the ID there may be only sha256: with 64 hexadecimal digits")]
-    Digest,
-    #[error("this ID is already listed, with another digest or none")]
-    Repeated,
-}
-
-impl Config {
-    /// Reads the clients file. Without one, all IDs may register.
-    pub(crate) fn allowlist(&self) -> Result<Allowlist, ClientsFileError> {
-        let Some(path) = &self.clients_file else { return Ok(Allowlist::All) };
-        let path = || path.clone();
-        let text = fs::read_to_string(path())
-            .map_err(|source| ClientsFileError::Unreadable { path: path(), source })?;
-        let mut listed = HashMap::new();
-        for (index, line) in text.lines().enumerate() {
-            list_client(&mut listed, line).map_err(|source| ClientsFileError::Invalid {
-                path: path(),
-                line: index + 1,
-                source,
-            })?;
-        }
-        Ok(Allowlist::Listed(listed))
-    }
-}
-
-/// Adds the client of a line, if the line has one.
-fn list_client(
-    listed: &mut HashMap<ClientId, Option<SecretDigest>>,
-    line: &str,
-) -> Result<(), InvalidClient> {
-    let client = line.split('#').next().unwrap_or_default().trim();
-    let (id, digest) = match client.split_once(char::is_whitespace) {
-        _ if client.is_empty() => return Ok(()),
-        None => (client, None),
-        Some((id, digest)) => {
-            let digest = SecretDigest::parse(digest.trim_start()).ok_or(InvalidClient::Digest)?;
-            (id, Some(digest))
-        }
-    };
-    let earlier = listed.insert(ClientId::parse(id)?, digest);
-    if earlier.is_some_and(|earlier| earlier != digest) {
-        return Err(InvalidClient::Repeated);
-    }
-    Ok(())
 }
 
 /// `Max-Age` of a cookie counts whole seconds, and replicas extend presences a few times a second.

@@ -47,7 +47,7 @@ const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) allowlist: Allowlist,
+    pub(crate) clients: watch::Receiver<Arc<Allowlist>>,
     pub(crate) rules: watch::Receiver<Arc<AccessRules>>,
     pub(crate) registrations: Arc<RateLimiter<ClientAddress>>,
     pub(crate) lifetime: Lifetime,

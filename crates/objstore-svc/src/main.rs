@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_exit, operations, process, progress};
+use common::{config::or_exit, exit::finish, operations, process, progress};
 
+mod clients;
 mod config;
 mod domain;
 mod expiry;
@@ -24,18 +25,18 @@ use crate::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    or_exit(process::hide_memory());
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
-        None => return process::run(&config.server.clone(), start(config)),
-        Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
+        None => process::run(&config.server.clone(), start(config)),
+        Some(Command::Healthcheck) => finish(operations::healthcheck(&config.server)),
         Some(Command::Backup { to }) => {
             let store = or_exit(store_config(&config));
-            return progress::run("backup", |progress| backup(&store, &to, progress));
+            progress::run("backup", |progress| backup(&store, &to, progress))
         }
         Some(Command::Import { from }) => {
             let store = or_exit(store_config(&config));
-            return progress::run("import", |progress| import(&store, &from, progress));
+            progress::run("import", |progress| import(&store, &from, progress))
         }
     }
-    ExitCode::SUCCESS
 }

@@ -17,6 +17,7 @@ use std::{
 use prometheus::IntCounter;
 use serde::Deserialize;
 use tokio::{
+    signal::unix::Signal,
     sync::watch::Sender,
     task::spawn_blocking,
     time::{MissedTickBehavior, interval},
@@ -198,8 +199,8 @@ pub(crate) struct Reload {
 }
 
 impl Reload {
-    /// Runs until it is aborted.
-    pub(crate) async fn run(mut self) {
+    /// Reads the file every second and at SIGHUP. Runs until it is aborted.
+    pub(crate) async fn run(mut self, mut hangup: Signal) {
         if self.path.is_some() {
             self.log_read();
         }
@@ -207,10 +208,18 @@ impl Reload {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut invalid = None;
         loop {
-            ticks.tick().await;
+            let asked = tokio::select! {
+                _ = ticks.tick() => false,
+                Some(()) = hangup.recv() => self.path.is_some(),
+            };
+            let was_invalid = invalid.is_some();
+            if asked {
+                // Somebody waits for the result, so it is logged again.
+                invalid = None;
+            }
             match self.reload().await {
                 Ok(has_changed) => {
-                    if has_changed || invalid.is_some() {
+                    if has_changed || was_invalid || asked {
                         self.log_read();
                     }
                     invalid = None;

@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 use common::{
     bearer::BearerToken,
     config::{SecretError, secret},
+    exit::{Fatal, USAGE},
     limits::{Budget, LimitMetrics, RateLimiter, available_memory},
     operations::Operations,
     postgres::DatabaseConfig,
@@ -16,13 +17,14 @@ use cookie::SameSite;
 use prometheus::{IntCounter, Registry};
 use tokio::{
     sync::watch,
-    task::JoinHandle,
+    task::{JoinHandle, JoinSet},
     time::{MissedTickBehavior, interval},
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{ClientsFileError, Config, CookieSameSite, OwnerCheck},
+    clients::{self, ClientsFileError},
+    config::{Config, CookieSameSite, OwnerCheck},
     domain::{Lifetime, OwnerRule, WatchCounts},
     expiry::Expiry,
     http::{self, App, metrics, origin::Origins},
@@ -63,6 +65,18 @@ pub(crate) enum StartError {
     Metrics(#[from] prometheus::Error),
     #[error("HOST and PORT are {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
+    #[error("signals cannot be received: {0}")]
+    Signals(#[source] io::Error),
+}
+
+impl Fatal for StartError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(error) => error.exit_code(),
+            Self::Listen { source, .. } => source.exit_code(),
+            _ => USAGE,
+        }
+    }
 }
 
 /// A started service and its tasks.
@@ -74,7 +88,7 @@ pub(crate) struct Running {
     dispatching: JoinHandle<()>,
     reaping: JoinHandle<()>,
     expiring: JoinHandle<()>,
-    reloading: JoinHandle<()>,
+    reloading: JoinSet<()>,
 }
 
 /// Opens the store, starts the tasks, and listens.
@@ -84,7 +98,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         CookieSameSite::None if config.cookie_secure => SameSite::None,
         CookieSameSite::None => return Err(StartError::InsecureCookie),
     };
-    let allowlist = config.allowlist()?;
+    let hangup = || process::hangup().map_err(StartError::Signals);
+    let (clients_hangup, rules_hangup) = (hangup()?, hangup()?);
+    let clients = watch::Sender::new(Arc::new(clients::read(config.clients_file.as_deref())?));
     let token = BearerToken::configured("METRICS_TOKEN")?;
     let rules = Arc::new(rules::read(config.rules_file.as_deref())?);
     let (store, feed) = Store::open(&store_config(&config)?).await?;
@@ -135,7 +151,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let app = App {
         store: store.clone(),
         hub,
-        allowlist,
+        clients: clients.subscribe(),
         rules: reload.rules.subscribe(),
         registrations,
         lifetime: Lifetime::new(config.session_ttl),
@@ -160,7 +176,11 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     // From now on clients can connect, so the grace time of presences begins.
     let expiry = Expiry { store: store.clone(), connected, grace: config.presence_grace };
     let expiring = tokio::spawn(expiry.run());
-    let reloading = tokio::spawn(reload.run());
+    let mut reloading = JoinSet::new();
+    reloading.spawn(reload.run(rules_hangup));
+    if let Some(path) = config.clients_file {
+        reloading.spawn(clients::follow(path, clients, clients_hangup));
+    }
     tracing::info!(server.address = %address, "listening");
     Ok(Running { store, operations, shutdown, serving, dispatching, reaping, expiring, reloading })
 }
@@ -202,13 +222,13 @@ impl process::Running for Running {
         tracing::error!(part = ended, "the service cannot go on");
     }
 
-    async fn stop(self) {
+    async fn stop(mut self) {
         tracing::info!("stopping");
         self.operations.drain();
         self.shutdown.cancel();
         self.reaping.abort();
         self.expiring.abort();
-        self.reloading.abort();
+        self.reloading.abort_all();
         // A finished task was awaited by `failed`, and must not be awaited again.
         if !self.serving.is_finished() {
             let _ = self.serving.await;

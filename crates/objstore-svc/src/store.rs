@@ -36,6 +36,7 @@ use std::{
 
 use common::{
     batch::WriteError,
+    exit::Fatal,
     limits::Limited,
     operations::Readiness,
     postgres::{self as database, DatabaseConfig},
@@ -97,6 +98,15 @@ pub(crate) enum OpenError {
     Sqlite(#[from] sqlite::OpenError),
     #[error(transparent)]
     Postgres(#[from] database::OpenError),
+}
+
+impl Fatal for OpenError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Sqlite(error) => error.exit_code(),
+            Self::Postgres(error) => error.exit_code(),
+        }
+    }
 }
 
 /// Copies the SQLite database to the new file `target`. A service may use the database during this.

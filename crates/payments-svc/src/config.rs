@@ -411,12 +411,14 @@ fn client_id(text: &str) -> Result<ClientId, String> {
 
 fn base_url(text: &str) -> Result<Url, String> {
     let url = web_url(text).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
-    url.ok_or_else(|| "must be an http or https address without a query or fragment".to_owned())
+    url.ok_or_else(|| {
+        "must be an http or https address without a user, query or fragment".to_owned()
+    })
 }
 
 fn https_url(text: &str) -> Result<Url, String> {
     let url = base_url(text).ok().filter(|url| url.scheme() == "https");
-    url.ok_or_else(|| "must be an https address without a query or fragment".to_owned())
+    url.ok_or_else(|| "must be an https address without a user, query or fragment".to_owned())
 }
 
 fn publishable_key(text: &str) -> Result<String, &'static str> {
@@ -432,7 +434,7 @@ fn stripe_url(text: &str) -> Result<Url, String> {
     };
     let url = base_url(text).ok().filter(|url| url.scheme() == "https" || is_loopback(url));
     url.ok_or_else(|| {
-        "must be an https address without a query or fragment, or an http address with a loopback \
+        "must be an https address without a user, query or fragment, or an http address with a loopback \
          address such as 127.0.0.1"
             .to_owned()
     })
@@ -440,8 +442,12 @@ fn stripe_url(text: &str) -> Result<Url, String> {
 
 fn web_url(text: &str) -> Result<Url, String> {
     let url = text.parse::<Url>().map_err(|error| error.to_string())?;
-    let is_web = ["http", "https"].contains(&url.scheme());
-    is_web.then_some(url).ok_or_else(|| "must be an http or https address".to_owned())
+    // A password would be in process lists, and some of these addresses are on public pages.
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    let is_web = ["http", "https"].contains(&url.scheme()) && !has_user;
+    is_web
+        .then_some(url)
+        .ok_or_else(|| "must be an http or https address without a user".to_owned())
 }
 
 /// Accepts funding currencies only, because the European Central Bank and the built-in rates quote

@@ -23,6 +23,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 
 use common::error::Cause;
 use tokio::{
+    signal::unix::Signal,
     task::{JoinError, JoinSet, spawn_blocking},
     time::{MissedTickBehavior, interval},
 };
@@ -78,8 +79,9 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Starts all jobs. Dropping the returned set aborts them.
-    pub(crate) fn start(self) -> JoinSet<()> {
+    /// Starts all jobs. Dropping the returned set aborts them. `hangup` makes them read the file of
+    /// exchange rates, even if its time has not changed.
+    pub(crate) fn start(self, mut hangup: Signal) -> JoinSet<()> {
         let jobs = Arc::new(self);
         let mut tasks = JoinSet::new();
         let job = |name| (Arc::clone(&jobs), name);
@@ -113,6 +115,14 @@ impl Jobs {
             let rates = Arc::clone(&this.rates);
             Ok::<_, RefreshError>(spawn_blocking(move || rates.refresh()).await??)
         }));
+        let (this, name) = job("reading exchange rates");
+        tasks.spawn(async move {
+            while hangup.recv().await.is_some() {
+                let rates = Arc::clone(&this.rates);
+                let read = spawn_blocking(move || rates.reload()).await;
+                warn(name, read.map_err(RefreshError::from).and_then(|read| Ok(read?)));
+            }
+        });
         let (this, name) = job("voiding old authorizations");
         let lease = Lease::new(jobs.store.clone(), "expiry");
         tasks.spawn(every(SLOW_INTERVAL, name, async move || lease.hold(this.expire()).await));

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_exit, operations, process, progress};
+use common::{config::or_exit, exit::finish, operations, process, progress};
 
 mod acquirer;
 mod app;
 mod config;
 mod domain;
 mod file;
+mod formula;
 mod http;
 mod jobs;
 mod language;
@@ -38,29 +39,29 @@ use crate::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    or_exit(process::hide_memory());
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
-        None => return process::run(&config.server.clone(), start(config)),
-        Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
+        None => process::run(&config.server.clone(), start(config)),
+        Some(Command::Healthcheck) => finish(operations::healthcheck(&config.server)),
         Some(Command::Backup { to }) => {
             let store = or_exit(store_config(&config));
-            return progress::run("backup", |progress| backup(&store, &to, progress));
+            progress::run("backup", |progress| backup(&store, &to, progress))
         }
         Some(Command::Import { from }) => {
             let store = or_exit(store_config(&config));
-            return progress::run("import", |progress| import(&store, &from, progress));
+            progress::run("import", |progress| import(&store, &from, progress))
         }
         Some(Command::Check { since }) => {
             let store = or_exit(store_config(&config));
-            return progress::run("check", |progress| check(&store, since, progress));
+            progress::run("check", |progress| check(&store, since, progress))
         }
         Some(Command::Payout(options)) => {
-            return progress::run("payout", |progress| payout(&config, &options, progress));
+            progress::run("payout", |progress| payout(&config, &options, progress))
         }
         Some(Command::Reconcile(options)) => {
-            return progress::run("reconcile", |progress| reconcile(&config, &options, progress));
+            progress::run("reconcile", |progress| reconcile(&config, &options, progress))
         }
-        Some(Command::Seed) => or_exit(seed(&config)),
+        Some(Command::Seed) => finish(seed(&config)),
     }
-    ExitCode::SUCCESS
 }

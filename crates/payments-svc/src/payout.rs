@@ -1,14 +1,19 @@
 //! The subcommand `payout`: books payouts, and writes the file of transfers for the bank.
 
-use std::{borrow::Cow, collections::BTreeSet, io, path::PathBuf};
+use std::{collections::BTreeSet, io, path::PathBuf};
 
-use common::{config::SecretError, progress::Progress};
+use common::{
+    config::SecretError,
+    exit::{Fatal, USAGE},
+    progress::Progress,
+};
 use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
     config::{Config, PayoutOptions},
     domain::{Currency, Iban, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer},
     file::NewFile,
+    formula,
     store::{self, PaidRun, now},
     store_config,
 };
@@ -37,6 +42,16 @@ pub(crate) enum PayoutError {
     Store(#[from] store::PayoutError),
     #[error("{path:?} cannot be written: {source}")]
     File { path: PathBuf, source: io::Error },
+}
+
+impl Fatal for PayoutError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(error) => error.exit_code(),
+            Self::File { source, .. } => source.exit_code(),
+            Self::Secret(_) | Self::TooEarly(_) | Self::NoDebtor => USAGE,
+        }
+    }
 }
 
 /// Books the payouts of a day (today in UTC by default), and writes their transfers to a file. If
@@ -112,7 +127,7 @@ fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {
         csv.write_record([
             &*payout.id.to_string(),
             &*merchant.to_string(),
-            &*escape_formula(name),
+            &*formula::escape(name),
             iban.as_str(),
             amount.currency.code(),
             &*amount.decimal(),
@@ -125,9 +140,4 @@ fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {
 /// The text of a transfer for its recipient.
 fn reference(payout: &Payout, day: Date) -> String {
     format!("Payout {day} {}", payout.line)
-}
-
-/// Escapes text that a spreadsheet would run as a formula (CSV injection).
-fn escape_formula(text: &str) -> Cow<'_, str> {
-    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}").into() } else { text.into() }
 }

@@ -1,5 +1,5 @@
 //! Current exchange rates: a built-in set for test merchants, and a file for live merchants. The
-//! file is read again when it changes.
+//! file is read again when it changes, and at SIGHUP.
 
 use std::{
     fs, io,
@@ -77,13 +77,18 @@ impl ExchangeRates {
         self.test.exchange(currency, to, spread, None)
     }
 
-    /// Reads the file again if it has changed. Blocks the thread. If the file is missing or not
-    /// valid, the old rates stay.
+    /// Like [`Self::reload`], but only if the time of the file has changed.
     pub(crate) fn refresh(&self) -> Result<(), RatesError> {
-        let Some(file) = &self.file else { return Ok(()) };
-        if modified(file).ok() == self.last_modified() {
-            return Ok(());
+        match &self.file {
+            Some(file) if modified(file).ok() != self.last_modified() => self.reload(),
+            _ => Ok(()),
         }
+    }
+
+    /// Reads the file again. Blocks the thread. If the file is missing or not valid, the old rates
+    /// stay.
+    pub(crate) fn reload(&self) -> Result<(), RatesError> {
+        let Some(file) = &self.file else { return Ok(()) };
         let read = read(file)?;
         tracing::info!(rates.date = %read.1.date(), "exchange rates read");
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Some(read);

@@ -10,6 +10,7 @@ use std::{
 
 use common::{
     config::SecretError,
+    exit::{DIFFERENT, Fatal, USAGE},
     progress::{Interrupted, Progress},
 };
 use jiff::civil::Date;
@@ -20,6 +21,7 @@ use crate::{
         AcquirerName, BookedOperation, Currency, Difference, Money, Movement, Overflow, Ppm,
         Reconciliation, SettledOperation, Tariff, Totals,
     },
+    formula,
     store::{self, Settlement},
     store_config,
 };
@@ -31,9 +33,6 @@ mod stripe;
 
 use file::{Row, SettlementFile};
 use malformed::Malformed;
-
-/// The exit code if there are differences.
-const DIFFERENT: u8 = 1;
 
 const HEADER: [&str; 6] = ["kind", "line", "operation", "transaction", "here", "there"];
 
@@ -54,6 +53,16 @@ pub(crate) enum ReconcileError {
     Output(#[from] csv::Error),
     #[error("interrupted: not every operation was compared")]
     Interrupted(#[from] Interrupted),
+}
+
+impl Fatal for ReconcileError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(error) => error.exit_code(),
+            Self::Interrupted(error) => error.exit_code(),
+            _ => USAGE,
+        }
+    }
 }
 
 /// Prints every difference between the file and the books, and then the sums. Returns the exit code.
@@ -175,6 +184,8 @@ impl<'a> Report<'a> {
             let Difference { kind, line, reference, transaction, here, there } = difference;
             let line = line.map(|line| line.to_string()).unwrap_or_default();
             let transaction = transaction.map(|id| id.to_string()).unwrap_or_default();
+            // The reference is text of the acquirer. The other texts are ours, or quoted.
+            let reference = formula::escape(&reference);
             let columns = [kind.name(), &line, &reference, &transaction, &here, &there];
             self.progress.suspend(|| self.differences.write_record(columns))?;
         }

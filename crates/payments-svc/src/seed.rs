@@ -2,7 +2,10 @@
 
 use std::{fs, io, path::PathBuf};
 
-use common::config::SecretError;
+use common::{
+    config::SecretError,
+    exit::{AWAY, Fatal, USAGE},
+};
 use uuid::Uuid;
 
 use crate::{
@@ -50,6 +53,17 @@ pub(crate) enum SeedError {
     Broken,
     #[error("{path:?} cannot be written: {source}")]
     File { path: PathBuf, source: io::Error },
+}
+
+impl Fatal for SeedError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Open(error) => error.exit_code(),
+            Self::File { source, .. } => source.exit_code(),
+            Self::Store(_) => AWAY,
+            Self::Secret(_) | Self::Refused(_) | Self::Broken => USAGE,
+        }
+    }
 }
 
 /// Creates an app and two test merchants, and writes their keys and a payment link to `demo.env` in

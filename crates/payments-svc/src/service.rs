@@ -6,6 +6,7 @@ use common::{
     bearer::BearerToken,
     config::{SecretError, secret},
     error::Cause,
+    exit::{Fatal, USAGE},
     limits::{Budget, LimitMetrics},
     operations::{Operations, Readiness},
     postgres::DatabaseConfig,
@@ -73,6 +74,18 @@ pub(crate) enum StartError {
         address: SocketAddr,
         source: io::Error,
     },
+    #[error("signals cannot be received: {0}")]
+    Signals(#[source] io::Error),
+}
+
+impl Fatal for StartError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(error) => error.exit_code(),
+            Self::Listen { source, .. } => source.exit_code(),
+            _ => USAGE,
+        }
+    }
 }
 
 /// The settings of the store. Reads the secret `PAYMENTS_DATABASE_URL`: if it is set, the store is
@@ -139,6 +152,7 @@ pub(crate) struct Running {
 
 /// Opens the store, starts the jobs, and accepts connections on both ports.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
+    let hangup = process::hangup().map_err(StartError::Signals)?;
     let mailer = mailer(&config)?;
     let acquirer_secret = secret("PAYMENTS_ACQUIRER_SECRET")?;
     let acquirers = acquirers(&config, acquirer_secret.as_ref())?;
@@ -229,7 +243,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         let server = Server { listener, router, meter, connections };
         serving.spawn(server.run(shutdown.clone(), drain));
     }
-    let jobs = jobs.start();
+    let jobs = jobs.start(hangup);
     let invitations = Invitations { store: store.clone(), mailer };
     let invitations = invitations.start(shutdown.clone());
     let deliveries = deliveries.start(shutdown.clone());

@@ -31,6 +31,7 @@ use std::{
 use common::{
     aside::{Aside, Panicked},
     batch::{Stats, WriteError},
+    exit::{AWAY, Fatal, USAGE},
     limits::Limited,
     operations::Readiness,
     postgres::{self as database, DatabaseConfig},
@@ -97,6 +98,15 @@ pub(crate) enum OpenError {
     Postgres(#[from] database::OpenError),
 }
 
+impl Fatal for OpenError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Sqlite(error) => error.exit_code(),
+            Self::Postgres(error) => error.exit_code(),
+        }
+    }
+}
+
 /// Copies a SQLite store to the new file `target`. A running service can keep using the store.
 pub(crate) fn backup(
     config: &StoreConfig,
@@ -139,6 +149,19 @@ pub(crate) enum PayoutError {
     Panicked,
     #[error("interrupted: the payouts are not complete; run the command again")]
     Interrupted(#[from] Interrupted),
+}
+
+impl Fatal for PayoutError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Open(error) => error.exit_code(),
+            Self::OpenSqlite(error) => error.exit_code(),
+            Self::Read(error) => error.exit_code(),
+            Self::NotBooked(_) => AWAY,
+            Self::Panicked => USAGE,
+            Self::Interrupted(error) => error.exit_code(),
+        }
+    }
 }
 
 /// A complete run of payouts.

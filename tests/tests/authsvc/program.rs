@@ -137,3 +137,46 @@ async fn an_unread_log_does_not_block_requests() {
     let ended = timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap();
     assert!(ended.success(), "{ended}");
 }
+
+#[tokio::test]
+async fn the_exit_code_is_2_for_settings_and_3_for_a_used_port() {
+    let with = |name, value| process::command(PROGRAM, &[("PORT", "0"), (name, value)]);
+    process::exits_with(2, with("PORTAL_TIMEOUT", "0s")).await;
+    process::exits_with(2, with("PORTAL_CA_FILE", "/no/such/file")).await;
+    process::exits_with(2, with("METRICS_TOKEN_FILE", "/no/such/file")).await;
+    let used = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = used.local_addr().unwrap().port().to_string();
+    let output = process::exits_with(3, process::command(PROGRAM, &[("PORT", &port)])).await;
+    assert!(output.contains("error: HOST and PORT"), "{output}");
+}
+
+#[tokio::test]
+async fn errors_show_what_is_similar() {
+    let mut command = process::command(PROGRAM, &[]);
+    command.arg("prob");
+    assert_eq!(
+        process::exits_with(2, command).await,
+        "unrecognized subcommand 'prob'\n  tip: a similar subcommand exists: 'probe'"
+    );
+    let mut command = process::command(PROGRAM, &[]);
+    command.args(["--portal-ulr", "https://me:xyzzy@portal.test"]);
+    assert_eq!(
+        process::exits_with(2, command).await,
+        "unexpected argument '--portal-ulr' found\n  \
+         tip: a similar argument exists: '--portal-url'"
+    );
+}
+
+#[tokio::test]
+async fn no_error_shows_a_password() {
+    for name in ["PORTAL_URL", "README_URL", "TRUSTED_PROXIES", "HOST"] {
+        process::hides_passwords(name, |value| {
+            process::command(PROGRAM, &[("PORT", "0"), (name, value)])
+        })
+        .await;
+    }
+    let mut command = process::command(PROGRAM, &[]);
+    command.arg("https://me:xyzzy@portal.test");
+    let output = process::exits_with(2, command).await;
+    assert!(!output.contains("xyzzy"), "{output}");
+}

@@ -1,8 +1,17 @@
 //! The limit of connections per address, which does not apply to trusted proxies.
 
-use blackbox::raw::{Connection, get, local};
+use std::time::Duration;
 
-use crate::subject::{Kind, Subject, eventually};
+use blackbox::raw::{Connection, get, local};
+use tokio::time::sleep;
+
+use crate::{
+    sockets::upgrade,
+    subject::{Kind, Subject, eventually},
+};
+
+/// More than a millisecond, the resolution of the service's idle times.
+const APART: Duration = Duration::from_millis(3);
 
 /// The limit of connections per address.
 const MAX: usize = 10;
@@ -17,7 +26,7 @@ async fn connect(subject: &Subject, last: u8) -> (Connection, bool) {
     (connection, served)
 }
 
-async fn limits_connections(kind: Kind) {
+async fn replaces_idle_connections(kind: Kind) {
     let settings = [("MAX_CONNECTIONS_PER_ADDRESS", "10"), ("TRUSTED_PROXIES", "127.0.0.9")];
     let subject = Subject::with(kind, &settings).await;
     let mut held = Vec::new();
@@ -25,10 +34,19 @@ async fn limits_connections(kind: Kind) {
         let (connection, served) = connect(&subject, 2).await;
         assert!(served);
         held.push(connection);
+        sleep(APART).await;
     }
-    let (mut rejected, served) = connect(&subject, 2).await;
-    assert!(!served, "one connection more than the limit");
-    rejected.ended().await;
+    // It is no longer the one that has been idle longest.
+    assert_eq!(held[0].ask(get("/health")).await.status, 200);
+    let mut newcomers = Vec::new();
+    for oldest in 1..4 {
+        let (connection, served) = connect(&subject, 2).await;
+        assert!(served, "the address is full, but {oldest} is idle");
+        newcomers.push(connection);
+        held[oldest].ended().await;
+        let closed = held.iter().filter(|connection| connection.is_closed()).count();
+        assert_eq!(closed, oldest, "more than the one idle longest is closed");
+    }
     assert!(connect(&subject, 3).await.1, "another address");
     let mut proxied = Vec::new();
     for _ in 0..3 * MAX {
@@ -36,20 +54,43 @@ async fn limits_connections(kind: Kind) {
         assert!(served, "a trusted proxy");
         proxied.push(connection);
     }
-    assert_eq!(held[0].ask(get("/health")).await.status, 200, "held connections are still served");
-    held.pop();
-    eventually("a closed connection frees its place", async || {
-        connect(&subject, 2).await.1.then_some(())
-    })
-    .await;
+    for connection in held.iter_mut().take(1).chain(&mut newcomers) {
+        assert_eq!(connection.ask(get("/health")).await.status, 200, "a held connection");
+    }
+    if kind != Kind::Authsvc {
+        let name = r#"limit_refusals_total{limit="connections_per_address"}"#;
+        assert_eq!(subject.metric(name).await, Some(3.0));
+    }
     let names_address =
         |line: &String| ["127.0.0.2", "127.0.0.9"].iter().any(|ip| line.contains(ip));
     assert!(!subject.process().log().iter().any(names_address), "addresses are not logged");
 }
 
 #[tokio::test]
-async fn connections_per_address_are_limited() {
+async fn a_full_address_loses_its_connection_idle_longest() {
     for kind in Kind::ALL {
-        limits_connections(kind).await;
+        replaces_idle_connections(kind).await;
     }
+}
+
+#[tokio::test]
+async fn a_full_address_without_idle_connections_is_refused() {
+    let subject = Subject::with(Kind::Objstore, &[("MAX_CONNECTIONS_PER_ADDRESS", "10")]).await;
+    let Subject::Objstore(_, client) = &subject else { unreachable!() };
+    let mut sockets = Vec::new();
+    for _ in 0..MAX {
+        let mut socket = Connection::from(local(2), subject.address()).await;
+        assert_eq!(socket.ask(upgrade(client.token())).await.status, 101);
+        sockets.push(socket);
+    }
+    let (mut refused, served) = connect(&subject, 2).await;
+    assert!(!served, "one connection more than the limit");
+    refused.ended().await;
+    assert!(sockets.iter().all(|socket| !socket.is_closed()), "a socket is closed");
+    assert!(connect(&subject, 3).await.1, "another address");
+    sockets.pop();
+    eventually("a closed connection frees its place", async || {
+        connect(&subject, 2).await.1.then_some(())
+    })
+    .await;
 }

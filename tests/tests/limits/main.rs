@@ -17,5 +17,6 @@ mod pings;
 mod registrations;
 mod shortage;
 mod sign_ins;
+mod signals;
 mod sockets;
 mod subject;

@@ -4,7 +4,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use blackbox::{
-    authsvc::{Credentials, Scrape, Site},
+    authsvc::{self, Credentials, Scrape, Site},
     objstore::{self, Client, Object},
     payments::{self, Card, Merchant},
     process::{DEADLINE, Process},
@@ -25,6 +25,14 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Authsvc, Self::Objstore, Self::Payments];
+
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Self::Authsvc => authsvc::PROGRAM,
+            Self::Objstore => objstore::PROGRAM,
+            Self::Payments => payments::PROGRAM,
+        }
+    }
 }
 
 /// A running service and the credentials of a user.
@@ -94,6 +102,15 @@ impl Subject {
                 let merchant = service.merchant().await;
                 Self::Payments(service, merchant)
             }
+        }
+    }
+
+    /// Stops the service with SIGTERM. It has to end in time and with success.
+    pub(crate) async fn stop(self) {
+        match self {
+            Self::Authsvc(site, _) => site.stop().await,
+            Self::Objstore(service, _) => drop(service.stop().await),
+            Self::Payments(service, _) => drop(service.stop().await),
         }
     }
 

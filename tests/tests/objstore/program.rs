@@ -232,3 +232,56 @@ async fn a_backup_of_a_running_service_can_be_restored() {
     request.body(object.body()).send().await.refused(412, "precondition_failed");
     client.set(&object.numbered(2)).await;
 }
+
+#[tokio::test]
+async fn the_exit_code_is_2_for_settings_and_3_for_what_others_hold() {
+    let place = Stopped::on(None, &[]).with("OBJSTORE_CACHE", "much");
+    process::exits_with(2, place.command()).await;
+    let service = Stopped::on(None, &[]).start().await;
+    let output = process::exits_with(3, service.data().command()).await;
+    assert!(output.contains("in use"), "{output}");
+    let port = service.process().address().port().to_string();
+    process::exits_with(3, Stopped::on(None, &[]).with("PORT", &port).command()).await;
+    let source = Stopped::on(None, &[]).start().await.stop().await;
+    for url in ["postgres://ann@127.0.0.1:1/none", "postgres://ann@none.invalid/none"] {
+        let place = Stopped::on(None, &[]).with("OBJSTORE_DATABASE_URL", url);
+        process::exits_with(3, place.command()).await;
+        let mut command = place.command();
+        command.args(["import", "--from"]).arg(source.data());
+        process::exits_with(3, command).await;
+    }
+    let place = Stopped::on(None, &[]).with("OBJSTORE_DATABASE_URL", "postgres://?sslmode=maybe");
+    process::exits_with(2, place.command()).await;
+    let mut command = process::command(PROGRAM, &[("PORT", "1")]);
+    command.arg("healthcheck");
+    process::exits_with(3, command).await;
+}
+
+#[tokio::test]
+async fn errors_show_everything_that_is_missing_or_similar() {
+    for (arguments, expected) in [
+        (&["backup"][..], "the following required arguments were not provided:\n  --to <TO>"),
+        (&["import"], "the following required arguments were not provided:\n  --from <FROM>"),
+        (
+            &["bakcup"],
+            "unrecognized subcommand 'bakcup'\n  tip: a similar subcommand exists: 'backup'",
+        ),
+        (
+            &["--max-watch", "1"],
+            "unexpected argument '--max-watch' found\n  \
+             tip: a similar argument exists: '--max-watches'",
+        ),
+    ] {
+        let mut command = process::command(PROGRAM, &[]);
+        command.args(arguments);
+        assert_eq!(process::exits_with(2, command).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn no_error_shows_a_password() {
+    for name in ["OBJSTORE_DATABASE_URL", "TRUSTED_PROXIES", "HOST"] {
+        process::hides_passwords(name, |value| Stopped::on(None, &[]).with(name, value).command())
+            .await;
+    }
+}

@@ -236,3 +236,31 @@ async fn rejects_new_clients(service: &Service) {
     let other = registration(Uuid::new_v4());
     service.stranger().post("/register", other).await.refused(422, "too_many_clients");
 }
+
+#[tokio::test]
+async fn the_client_list_is_read_again_at_sighup() {
+    let (first, second) = (Uuid::new_v4(), Uuid::new_v4());
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("clients");
+    fs::write(&list, format!("{first}\n")).unwrap();
+    let service = Service::with(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]).await;
+    let register = async |id: Uuid| service.stranger().post("/register", registration(id)).await;
+    let _ = register(first).await.expect(200);
+    register(second).await.refused(422, "identity_refused");
+
+    fs::write(&list, format!("{second}\n")).unwrap();
+    service.process().signal("HUP").await;
+    service.process().logged(|line| line.contains("clients file read")).await;
+    let _ = register(second).await.expect(200);
+    register(first).await.refused(422, "identity_refused");
+
+    fs::write(&list, format!("{first}\nnobody\n")).unwrap();
+    service.process().signal("HUP").await;
+    let names_setting = |line: &str| {
+        line.contains("ERROR") && line.contains("OBJSTORE_CLIENTS_FILE") && line.contains("line 2")
+    };
+    service.process().logged(names_setting).await;
+    let _ = register(second).await.expect(200);
+    register(first).await.refused(422, "identity_refused");
+    service.stop().await;
+}

@@ -669,3 +669,31 @@ async fn a_stream_resumes_unless_a_restart_brought_other_rules() {
         assert_eq!(resets, usize::from(is_new));
     }
 }
+
+#[tokio::test]
+async fn sighup_reads_the_rules_and_reports_the_result() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("rules.toml");
+    fs::write(&file, rules("a", 0)).unwrap();
+    let service = service(&file).await;
+    let client = service.client().await;
+    let logged = async |part: &str, count: usize| {
+        let found = async {
+            while service.process().log().iter().filter(|line| line.contains(part)).count() < count
+            {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(DEADLINE, found).await.unwrap_or_else(|_| panic!("{part:?} is not logged again"));
+    };
+    service.process().signal("HUP").await;
+    logged("access rules read", 2).await;
+    fs::write(&file, "[[rule]").unwrap();
+    logged("OBJSTORE_RULES_FILE", 1).await;
+    service.process().signal("HUP").await;
+    logged("OBJSTORE_RULES_FILE", 2).await;
+    fs::write(&file, rules("b", 1)).unwrap();
+    service.process().signal("HUP").await;
+    applied(&client, "1").await;
+    service.stop().await;
+}

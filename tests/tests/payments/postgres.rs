@@ -57,7 +57,13 @@ async fn tls_requires_a_trusted_database_certificate() {
     let known = tempfile::NamedTempFile::new().unwrap();
     fs::write(known.path(), certificate).unwrap();
     let known = known.path().to_str().unwrap();
-    for mode in ["", "?sslmode=prefer", "?sslmode=require"] {
+    for mode in [
+        "",
+        "?sslmode=prefer",
+        "?sslmode=require",
+        "?sslmode=verify-ca",
+        "?sslmode=verify-full&sslrootcert=system",
+    ] {
         let place = Stopped::on(None, &[]).with("PAYMENTS_DATABASE_URL", &format!("{url}{mode}"));
         let stderr = process::failure_line(place.command()).await;
         assert!(stderr.contains("certificate"), "{mode}: {stderr}");
@@ -143,7 +149,8 @@ async fn backup_refers_to_pg_dump() {
 async fn an_unusable_database_url_is_reported_without_its_password() {
     for (url, reason) in [
         ("postgres://ann:xyzzy@127.0.0.1:1/none", "refused"),
-        ("postgres://ann:xyzzy@127.0.0.1:1/none?sslmode=maybe", "sslmode"),
+        ("postgres://ann:xyzzy@127.0.0.1:1/none?sslmode=maybe", "sslmode must be"),
+        ("postgres://ann:xyzzy@127.0.0.1:1/none?sslrootcert=/x", "PAYMENTS_DATABASE_CA_FILE"),
         ("postgres//ann:xyzzy@127.0.0.1:1/none", "postgres://"),
         ("ann:xyzzy", "postgres://"),
         ("postgres://ann:xyzzy@127.0.0.1:none/none", "port"),

@@ -4,10 +4,11 @@ use std::{fs, process::Output};
 
 use blackbox::{
     payments::{Card, PROGRAM, Service, Stopped, int, next},
-    process,
+    process::{self, DEADLINE},
 };
 use reqwest::Method;
 use serde_json::json;
+use tokio::{net::TcpListener, time::timeout};
 
 fn output(output: &Output) -> String {
     let Output { stdout, stderr, .. } = output;
@@ -276,4 +277,98 @@ async fn a_backup_of_a_running_service_can_be_restored() {
     let transaction = transaction.by(&transaction.app.at(&restored));
     assert_eq!(transaction.fetch().await, before);
     transaction.capture(600).await;
+}
+
+#[tokio::test]
+async fn the_exit_code_is_2_for_settings_and_3_for_what_others_hold() {
+    let place = Stopped::on(None, &[]).with("PAYMENTS_FEE_RATE", "much");
+    process::exits_with(2, place.command()).await;
+    let service = Stopped::on(None, &[]).start().await;
+    let output = process::exits_with(3, service.data().command()).await;
+    assert!(output.contains("in use"), "{output}");
+    let port = service.process().address().port().to_string();
+    process::exits_with(3, Stopped::on(None, &[]).with("PORT", &port).command()).await;
+    let place = Stopped::on(None, &[]);
+    let file = place.data().join("transfers.csv");
+    let url = "postgres://ann@127.0.0.1:1/none";
+    let place = place.with("PAYMENTS_DATABASE_URL", url);
+    for arguments in [&[][..], &["check"], &["seed"], &["payout", "--to", file.to_str().unwrap()]] {
+        let mut command = place.command();
+        command.args(arguments);
+        process::exits_with(3, command).await;
+    }
+    let place = place.with("PAYMENTS_DATABASE_URL", "postgres://?sslmode=maybe");
+    process::exits_with(2, place.command()).await;
+}
+
+/// The database accepts the connection and does not answer, so the start takes some seconds.
+#[tokio::test]
+async fn signals_during_the_start_do_not_end_the_process() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://ann@{}/none", silent.local_addr().unwrap());
+    let place = Stopped::on(None, &[]).with("PAYMENTS_DATABASE_URL", &url);
+    let child = place.command().spawn().unwrap();
+    let _connection = timeout(DEADLINE, silent.accept()).await.unwrap().unwrap();
+    for signal in ["HUP", "USR1", "USR2"] {
+        process::send(child.id().unwrap(), signal).await;
+    }
+    let ended = timeout(DEADLINE, child.wait_with_output()).await.unwrap().unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{}", output(&ended));
+    assert!(output(&ended).contains("no answer from the database"), "{}", output(&ended));
+}
+
+#[tokio::test]
+async fn errors_show_everything_that_is_missing_or_similar() {
+    let missing = "the following required arguments were not provided:";
+    for (arguments, expected) in [
+        (&["payout"][..], format!("{missing}\n  --to <TO>")),
+        (&["reconcile"], format!("{missing}\n  --from <FROM>")),
+        (&["backup"], format!("{missing}\n  --to <TO>")),
+        (&["import"], format!("{missing}\n  --from <FROM>")),
+        (
+            &["reconcile", "--from=x", "--day=2026-11-21", "--since=2026-11-21"],
+            "the argument '--day <DAY>' cannot be used with '--since <DAY>'".to_owned(),
+        ),
+        (
+            &["payouts"],
+            "unrecognized subcommand 'payouts'\n  tip: a similar subcommand exists: 'payout'"
+                .to_owned(),
+        ),
+        (
+            &["payout", "--formt", "x"],
+            "unexpected argument '--formt' found\n  tip: a similar argument exists: '--format'"
+                .to_owned(),
+        ),
+    ] {
+        let mut command = process::command(PROGRAM, &[]);
+        command.args(arguments);
+        assert_eq!(process::exits_with(2, command).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn no_error_shows_a_password_or_a_key() {
+    for name in [
+        "PAYMENTS_DATABASE_URL",
+        "PAYMENTS_SMTP_URL",
+        "PAYMENTS_ACQUIRER_URL",
+        "PAYMENTS_POS_URL",
+        "PAYMENTS_TERMS_URL",
+        "PAYMENTS_PRIVACY_URL",
+        "PAYMENTS_STRIPE_URL",
+        "PAYMENTS_STRIPE_SCRIPT_URL",
+        "PAYMENTS_STRIPE_PUBLISHABLE_KEY",
+        "TRUSTED_PROXIES",
+        "PAYMENTS_WEBHOOK_NETWORKS",
+        "HOST",
+    ] {
+        process::hides_passwords(name, |value| {
+            let place = Stopped::on(None, &[]).with(name, value);
+            place.with("PAYMENTS_MAIL_FROM", "shop@mail.example").command()
+        })
+        .await;
+    }
+    let place = Stopped::on(None, &[]).with("PAYMENTS_STRIPE_PUBLISHABLE_KEY", "sk_live_xyzzy");
+    let output = process::exits_with(2, place.command()).await;
+    assert!(!output.contains("xyzzy"), "{output}");
 }

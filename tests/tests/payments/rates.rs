@@ -119,3 +119,36 @@ async fn a_changed_rates_file_is_reloaded_while_the_service_runs() {
     is_charged_in(&merchant, "USD").await;
     let _ = service.fetch("/health").await.expect(200);
 }
+
+/// The time of the file stays the same, so that only the signal makes the service read it.
+#[tokio::test]
+async fn sighup_reads_the_rates_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let now = Timestamp::now();
+    let path = published(&directory, 30, now);
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let kept = || fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+    let service = Service::with(&[("PAYMENTS_RATES_FILE", &path)]).await;
+    let merchant = live(&service).await;
+    let replaced = directory.path().join("new");
+    let publish = || {
+        let other = tempfile::tempdir().unwrap();
+        fs::copy(published(&other, 0, now), &replaced).unwrap();
+        fs::File::options().append(true).open(&replaced).unwrap().set_modified(time).unwrap();
+        fs::rename(&replaced, &path).unwrap();
+    };
+    publish();
+    is_not_charged_in(&merchant, "USD").await;
+    service.process().signal("HUP").await;
+    service.process().logged(|line| line.contains("exchange rates read")).await;
+    is_charged_in(&merchant, "USD").await;
+
+    fs::write(&path, "not rates").unwrap();
+    kept();
+    service.process().signal("HUP").await;
+    let names_setting =
+        |line: &str| line.contains("WARN") && line.contains("PAYMENTS_RATES_FILE (--rates-file)");
+    service.process().logged(names_setting).await;
+    is_charged_in(&merchant, "USD").await;
+    service.stop().await;
+}

@@ -13,6 +13,7 @@ use super::{
     hosts::Hosts,
     pool::{OPEN, apply_settings},
     timelines::Timelines,
+    verification::translate,
 };
 use crate::{
     error::reason,
@@ -122,6 +123,7 @@ impl Database {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err(rejected("must begin with postgres://".to_owned()));
         }
+        let url = translate(url, settings.ca_setting).map_err(rejected)?;
         let mut config: Config = url.parse().map_err(|error| rejected(reason(&error)))?;
         if config.get_application_name().is_none() {
             config.application_name(*service);

@@ -2,7 +2,6 @@
 //! have disconnected.
 
 use std::{
-    collections::HashMap,
     net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -13,7 +12,6 @@ use std::{
 
 use axum::http::HeaderMap;
 use futures_util::FutureExt as _;
-use slab::Slab;
 use tokio::{
     io::Interest,
     net::tcp::OwnedWriteHalf,
@@ -21,6 +19,8 @@ use tokio::{
     time::{MissedTickBehavior, interval, timeout},
 };
 use tokio_util::task::task_tracker::TaskTrackerToken;
+
+mod open;
 
 use super::HEAD_TIMEOUT;
 use crate::{
@@ -30,6 +30,7 @@ use crate::{
         available_memory, widen,
     },
 };
+use open::Open;
 
 /// Open files that connections may not use. They are for the store, log output and the listener.
 const RESERVED_FILES: u64 = 128;
@@ -52,10 +53,6 @@ const SCAN_EVERY: Duration = Duration::from_millis(250);
 
 /// If closing an idle connection frees no permit within this time, another one is closed.
 const EVICTION_RETRY: Duration = Duration::from_millis(20);
-
-/// Connections that one scan selects for closing: the ones that have been idle longest. A scan
-/// visits every connection, which is too slow for each new one.
-const CANDIDATES: usize = 64;
 
 /// A connection that counts towards the limits. It is an extension of its requests. An upgraded
 /// connection must keep a clone until it ends: it still counts, and a stopping service waits for
@@ -95,6 +92,11 @@ impl Activity {
     /// The start of the idle time, or `None` if the connection is not idle.
     fn idle_since(&self) -> Option<u64> {
         Some(self.state.load(Ordering::Relaxed)).filter(|&state| state < LONG_LIVED)
+    }
+
+    /// Whether the connection is about to close because of [`Self::close_if_idle_since`].
+    fn is_closing(&self) -> bool {
+        self.idle_since().is_some_and(|since| since == self.unwanted.load(Ordering::Relaxed))
     }
 
     /// Requests that the connection closes, unless it is active before its task notices.
@@ -199,18 +201,13 @@ impl Connection {
     /// to a client that has disconnected.
     pub(super) fn must_close(&self) -> bool {
         let activity = &self.0.activity;
-        let is_unwanted = |since| since == activity.unwanted.load(Ordering::Relaxed);
-        activity.idle_since().is_some_and(is_unwanted) || activity.client_has_disconnected()
+        activity.is_closing() || activity.client_has_disconnected()
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        let mut open = self.connections.open();
-        open.activities.remove(self.slot);
-        if let Some(client) = self.counted {
-            open.release(client);
-        }
+        self.connections.open().remove(self.slot, self.counted);
     }
 }
 
@@ -235,58 +232,11 @@ pub struct Connections {
     permits: Arc<Semaphore>,
     max_per_address: usize,
     open: Mutex<Open>,
-    closed: Rejections,
-    rejected: Rejections,
-}
-
-#[derive(Default)]
-struct Open {
-    activities: Slab<Arc<Activity>>,
-    by_address: HashMap<ClientAddress, usize>,
-    /// Connections to close next, each with the start of its idle time when it was selected. The
-    /// last one has been idle longest.
-    candidates: Vec<(u64, Weak<Activity>)>,
-}
-
-impl Open {
-    fn release(&mut self, client: ClientAddress) {
-        if let Some(count) = self.by_address.get_mut(&client) {
-            *count -= 1;
-            if *count == 0 {
-                self.by_address.remove(&client);
-            }
-        }
-    }
-
-    /// Ends the connection that has been idle longest, by waking its task. False if all connections
-    /// are busy.
-    fn evict_one(&mut self) -> bool {
-        if self.candidates.is_empty() {
-            self.select_candidates();
-        }
-        while let Some((since, activity)) = self.candidates.pop() {
-            let idle = activity.upgrade().filter(|activity| activity.idle_since() == Some(since));
-            if let Some(activity) = idle {
-                activity.close_if_idle_since(since);
-                return true;
-            }
-        }
-        false
-    }
-
-    fn select_candidates(&mut self) {
-        let activities = self.activities.iter();
-        let mut idle: Vec<_> = activities
-            .filter_map(|(_, activity)| Some((activity.idle_since()?, activity)))
-            .collect();
-        if idle.len() > CANDIDATES {
-            idle.select_nth_unstable_by_key(CANDIDATES, |&(since, _)| since);
-            idle.truncate(CANDIDATES);
-        }
-        idle.sort_unstable_by_key(|&(since, _)| std::cmp::Reverse(since));
-        let weak = |(since, activity)| (since, Arc::downgrade(activity));
-        self.candidates = idle.into_iter().map(weak).collect();
-    }
+    /// Connections that were closed for a new one, or waited because none was idle.
+    exceeded: Rejections,
+    /// Connections of an address that were closed for a new one of it, or refused because none was
+    /// idle.
+    exceeded_by_address: Rejections,
 }
 
 impl Connections {
@@ -309,8 +259,8 @@ impl Connections {
             permits: Arc::new(Semaphore::new(max)),
             max_per_address: config.max_connections_per_address,
             open: Mutex::default(),
-            closed: Rejections::new(),
-            rejected: Rejections::new(),
+            exceeded: Rejections::new(),
+            exceeded_by_address: Rejections::new(),
         });
         tokio::spawn(scan(Arc::downgrade(&connections)));
         connections
@@ -342,8 +292,8 @@ impl Connections {
         ]
     }
 
-    /// Admits a new connection, and closes another one if the limit is reached. `None` if the limit
-    /// of its client is reached.
+    /// Admits a new connection, and closes another one if a limit is reached. `None` if the limit of
+    /// its client is reached, and none of its connections is idle.
     pub(super) async fn admit(
         self: &Arc<Self>,
         stream: &Arc<OwnedWriteHalf>,
@@ -354,7 +304,6 @@ impl Connections {
         if let Some(client) = counted
             && !self.count(client)
         {
-            self.rejected.add("connections_per_address");
             return None;
         }
         let permit = self.acquire_permit().await?;
@@ -365,7 +314,7 @@ impl Connections {
             unwanted: AtomicU64::new(BUSY),
             wake: Notify::new(),
         });
-        let slot = self.open().activities.insert(Arc::clone(&activity));
+        let slot = self.open().insert(Arc::clone(&activity), counted);
         let connections = Arc::clone(self);
         let counted =
             Counted { connections, slot, peer, activity, counted, _permit: permit, _token: token };
@@ -374,17 +323,17 @@ impl Connections {
 
     /// Wakes the tasks of all connections.
     pub(super) fn wake_all(&self) {
-        self.open().activities.iter().for_each(|(_, activity)| activity.wake.notify_one());
+        self.open().activities().for_each(|activity| activity.wake.notify_one());
     }
 
+    /// Counts a new connection of `client`. False if it must be refused. This does not wait for a
+    /// connection that closes, because one address could then delay all others.
     fn count(&self, client: ClientAddress) -> bool {
-        let mut open = self.open();
-        let count = open.by_address.entry(client).or_default();
-        if *count >= self.max_per_address {
-            return false;
+        let counted = self.open().count(client, self.max_per_address);
+        if !counted.is_within {
+            self.exceeded_by_address.add("connections_per_address");
         }
-        *count += 1;
-        true
+        counted.is_admitted
     }
 
     /// Takes a permit for a connection. While all connections are busy, this waits, and new
@@ -396,7 +345,7 @@ impl Connections {
         let mut is_counted = false;
         loop {
             if self.open().evict_one() || !is_counted {
-                self.closed.add("connections");
+                self.exceeded.add("connections");
                 is_counted = true;
             }
             let permit = Arc::clone(&self.permits).acquire_owned();
@@ -447,7 +396,7 @@ async fn scan(connections: Weak<Connections>) {
         ticks.tick().await;
         let Some(connections) = connections.upgrade() else { return };
         let is_old = |since: &u64| connections.age(*since) >= HEAD_TIMEOUT;
-        for (_, activity) in &connections.open().activities {
+        for activity in connections.open().activities() {
             if let Some(since) = activity.idle_since().filter(is_old) {
                 activity.close_if_idle_since(since);
             } else if activity.client_has_disconnected() {
@@ -462,12 +411,12 @@ struct AllConnections(Arc<Connections>);
 
 impl Limited for AllConnections {
     fn usage(&self) -> Usage {
-        let Connections { max, permits, closed, .. } = &*self.0;
+        let Connections { max, permits, exceeded, .. } = &*self.0;
         Usage {
             name: "connections",
             used: widen(max.saturating_sub(permits.available_permits())),
             limit: widen(*max),
-            rejections: closed.get(),
+            rejections: exceeded.get(),
         }
     }
 }
@@ -477,12 +426,11 @@ struct OneAddress(Arc<Connections>);
 
 impl Limited for OneAddress {
     fn usage(&self) -> Usage {
-        let most = self.0.open().by_address.values().max().copied();
         Usage {
             name: "connections_per_address",
-            used: widen(most.unwrap_or(0)),
+            used: widen(self.0.open().most_of_an_address()),
             limit: widen(self.0.max_per_address),
-            rejections: self.0.rejected.get(),
+            rejections: self.0.exceeded_by_address.get(),
         }
     }
 }

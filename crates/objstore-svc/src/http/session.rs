@@ -40,7 +40,7 @@ pub(super) async fn register(
 ) -> Result<impl IntoResponse, Error> {
     app.registrations.count(address)?;
     let client = ClientId::parse(&body.decode::<RegisterInput<'_>>()?.id)?;
-    app.allowlist.check(client, bearer_token(&headers))?;
+    app.clients.borrow().check(client, bearer_token(&headers))?;
     let token = Token::new(rand::random());
     app.store.register(client, TokenDigest::of(token.as_str()), now()).await??;
     Ok(set_cookie(&app, token.as_str()))

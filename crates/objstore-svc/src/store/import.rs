@@ -9,6 +9,7 @@
 use std::path::Path;
 
 use common::{
+    exit::Fatal,
     import::{self, ImportError as CopyError},
     postgres::{Database, OpenError},
     progress::{Interrupted, Progress},
@@ -48,6 +49,18 @@ pub(crate) enum ImportError {
     Target(#[from] OpenError),
     #[error("interrupted: nothing was imported")]
     Interrupted(#[from] Interrupted),
+}
+
+impl Fatal for ImportError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Copy(error) => error.exit_code(),
+            Self::Read(error) => error.exit_code(),
+            Self::Source(error) => error.exit_code(),
+            Self::Target(error) => error.exit_code(),
+            Self::Interrupted(error) => error.exit_code(),
+        }
+    }
 }
 
 /// Copies the SQLite store in the directory `source` into the database of `config`. Fails if a

@@ -24,6 +24,7 @@ use std::{
 use common::{
     aside::{Aside, Panicked},
     batch::Queue,
+    exit::Fatal,
     migration::MigrationError,
     operations::Readiness,
     progress::Progress,
@@ -77,6 +78,17 @@ pub(crate) enum OpenError {
     Writer(#[from] engine::StartError),
     #[error(transparent)]
     Migration(#[from] MigrationError),
+}
+
+impl Fatal for OpenError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Directory(error) => error.exit_code(),
+            Self::Sqlite(error) => error.exit_code(),
+            Self::Writer(error) => error.exit_code(),
+            Self::Migration(error) => error.exit_code(),
+        }
+    }
 }
 
 pub(crate) struct Sqlite {

@@ -16,7 +16,12 @@
 
 use std::fmt;
 
-use common::{postgres::OpenError, progress::Interrupted, sqlite::is_interrupted};
+use common::{
+    exit::{DIFFERENT, Fatal},
+    postgres::OpenError,
+    progress::Interrupted,
+    sqlite::is_interrupted,
+};
 
 mod computed;
 mod disputes;
@@ -100,6 +105,17 @@ pub(crate) enum CheckError {
     Disagree(Findings),
     #[error("interrupted: not every rule was checked")]
     Interrupted(#[from] Interrupted),
+}
+
+impl Fatal for CheckError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Sqlite(error) => error.exit_code(),
+            Self::Postgres(error) => error.exit_code(),
+            Self::Disagree(_) => DIFFERENT,
+            Self::Interrupted(error) => error.exit_code(),
+        }
+    }
 }
 
 impl From<rusqlite::Error> for CheckError {

@@ -11,6 +11,7 @@
 use std::path::Path;
 
 use common::{
+    exit::{AWAY, Fatal, USAGE},
     import::{self, ImportError as CopyError},
     postgres::{Database, OpenError},
     progress::{Interrupted, Progress},
@@ -62,6 +63,20 @@ pub(crate) enum ImportError {
     Check(#[from] CheckError),
     #[error("interrupted: nothing was imported")]
     Interrupted(#[from] Interrupted),
+}
+
+impl Fatal for ImportError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Copy(error) => error.exit_code(),
+            Self::Read(error) => error.exit_code(),
+            Self::Target(error) => error.exit_code(),
+            Self::InUse(_) => AWAY,
+            Self::Check(CheckError::Disagree(_)) => USAGE,
+            Self::Check(error) => error.exit_code(),
+            Self::Interrupted(error) => error.exit_code(),
+        }
+    }
 }
 
 /// Copies the SQLite store in the directory `source` into the database of `config`. The source

@@ -7,6 +7,7 @@
 //! 3. Nothing is written to the books.
 
 use common::{
+    exit::{Fatal, USAGE},
     postgres::OpenError,
     progress::{Interrupted, Progress},
     sql::{ColumnError, Columns},
@@ -123,6 +124,17 @@ pub(crate) enum ReconcileError {
     Value(#[from] ColumnError),
     #[error("interrupted: not every operation was compared")]
     Interrupted(#[from] Interrupted),
+}
+
+impl Fatal for ReconcileError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Sqlite(error) | Self::Temporary(error) => error.exit_code(),
+            Self::Postgres(error) => error.exit_code(),
+            Self::Value(_) => USAGE,
+            Self::Interrupted(error) => error.exit_code(),
+        }
+    }
 }
 
 impl From<rusqlite::Error> for ReconcileError {

@@ -1,0 +1,111 @@
+//! Signals under load, and core dumps.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, chown},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use blackbox::{
+    process::{self, Process},
+    raw::{Connection, get},
+};
+use tokio::task::JoinSet;
+
+use crate::subject::{Kind, Subject, eventually};
+
+/// Clients that send requests at the same time.
+const CLIENTS: usize = 4;
+
+/// The user and group `nobody`.
+const NOBODY: u32 = 65534;
+
+/// Requests that must succeed after each signal.
+const REQUESTS: usize = 5;
+
+async fn lives_through_signals(kind: Kind) {
+    let settings = match kind {
+        Kind::Payments => &[("PAYMENTS_ATTEMPT_LIMIT", "off")][..],
+        _ => &[],
+    };
+    let subject = Arc::new(Subject::with(kind, settings).await);
+    let (answered, is_over) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+    let mut clients = JoinSet::new();
+    for _ in 0..CLIENTS {
+        let (subject, answered) = (Arc::clone(&subject), Arc::clone(&answered));
+        let is_over = Arc::clone(&is_over);
+        clients.spawn(async move {
+            while !is_over.load(Ordering::Relaxed) {
+                subject.ordinary().run().await;
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    for signal in ["HUP", "USR1", "USR2", "HUP"] {
+        let before = answered.load(Ordering::Relaxed);
+        subject.process().signal(signal).await;
+        eventually(signal, async || {
+            assert_eq!(clients.len(), CLIENTS);
+            while let Some(ended) = clients.try_join_next() {
+                ended.expect("no request fails");
+            }
+            (answered.load(Ordering::Relaxed) >= before + REQUESTS).then_some(())
+        })
+        .await;
+    }
+    subject.process().logged(|line| line.contains("SIGHUP: reading files again")).await;
+    is_over.store(true, Ordering::Relaxed);
+    while let Some(ended) = clients.join_next().await {
+        ended.expect("no request fails");
+    }
+    Arc::into_inner(subject).expect("no client is left").stop().await;
+}
+
+#[tokio::test]
+async fn authsvc_reads_files_at_sighup_and_ignores_user_signals() {
+    lives_through_signals(Kind::Authsvc).await;
+}
+
+#[tokio::test]
+async fn objstore_reads_files_at_sighup_and_ignores_user_signals() {
+    lives_through_signals(Kind::Objstore).await;
+}
+
+#[tokio::test]
+async fn payments_reads_files_at_sighup_and_ignores_user_signals() {
+    lives_through_signals(Kind::Payments).await;
+}
+
+#[tokio::test]
+async fn a_process_of_an_ordinary_user_works_and_cannot_be_dumped() {
+    for kind in Kind::ALL {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap();
+        let settings = [
+            ("PORT", "0"),
+            ("PAYMENTS_POS_PORT", "0"),
+            ("OBJSTORE_DATA_DIR", path),
+            ("PAYMENTS_DATA_DIR", path),
+        ];
+        let mut command = process::command(kind.program(), &settings);
+        let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+        if is_root {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let process = Process::start(command).await;
+        let reply = Connection::open(process.address()).await.ask(get("/health")).await;
+        assert_eq!(reply.status, 200, "{kind:?}");
+        let limits = process.proc("limits");
+        // The files of a process that can be dumped belong to its user.
+        assert_eq!(fs::metadata(&limits).unwrap().uid(), 0, "{kind:?}");
+        let limits = fs::read_to_string(limits).unwrap();
+        let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+        assert_eq!(core.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+        process.terminate().await;
+        process.ended().await;
+    }
+}
