@@ -15,7 +15,7 @@ use tower_http::cors::CorsLayer;
 use crate::{
     app::Payments,
     language,
-    web::{Error, with_fallbacks, with_telemetry},
+    web::{Error, SlashRoutes as _, with_fallbacks, with_telemetry},
 };
 
 mod asset;
@@ -53,8 +53,8 @@ pub(crate) fn router(payments: Arc<Payments>, settings: Settings, traffic: Arc<T
     language::load();
     // Pages of any origin may use these two routes. So both routes also answer preflight requests.
     let shared = Router::new()
-        .route("/transactions", post(customer::pay))
-        .route("/cards", post(customer::save))
+        .route_or_slash("/transactions", post(customer::pay))
+        .route_or_slash("/cards", post(customer::save))
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(CorsLayer::permissive());
     let own = Router::new()

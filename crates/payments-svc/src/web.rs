@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use axum::{Router, response::IntoResponse as _};
+use axum::{Router, response::IntoResponse as _, routing::MethodRouter};
 use common::telemetry::{Observe, Traffic};
-use tower_http::normalize_path::NormalizePath;
 
 mod body;
 mod error;
@@ -28,10 +27,20 @@ pub(crate) fn with_fallbacks(routes: Router) -> Router {
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
 }
 
-/// Adds logs, metrics and common headers to every request, answers 500 after a panic, and ignores a
-/// slash at the end of the path.
+/// Adds logs, metrics and common headers to every request, and answers 500 after a panic.
 pub(crate) fn with_telemetry(routes: Router, traffic: Arc<Traffic>) -> Router {
     let panicked = || Error::from(StoreError::Panicked).into_response();
-    let routes = routes.layer(Observe::<Traffic>::new(traffic, panicked));
-    Router::new().fallback_service(NormalizePath::trim_trailing_slash(routes))
+    routes.layer(Observe::<Traffic>::new(traffic, panicked))
+}
+
+/// Routes that published clients also request with a slash at the end of the path.
+pub(crate) trait SlashRoutes<S> {
+    /// Adds a route at `path`, and the same route at `path` with a slash at its end.
+    fn route_or_slash(self, path: &str, methods: MethodRouter<S>) -> Self;
+}
+
+impl<S: Clone + Send + Sync + 'static> SlashRoutes<S> for Router<S> {
+    fn route_or_slash(self, path: &str, methods: MethodRouter<S>) -> Self {
+        self.route(path, methods.clone()).route(&format!("{path}/"), methods)
+    }
 }

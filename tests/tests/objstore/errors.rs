@@ -18,6 +18,8 @@ async fn an_unknown_path_is_404_with_or_without_a_session() {
         for path in [
             "/get/",
             "//get",
+            "//metrics",
+            "/metrics/",
             "/GET",
             "/get/x",
             "/objects",
