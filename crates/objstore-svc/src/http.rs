@@ -8,6 +8,7 @@ use axum::{
     routing::{get, post},
 };
 use common::{
+    edge::{Admit, Edge},
     limits::{Budget, ClientAddress, RateLimiter},
     operations::Operations,
     pages::reference,
@@ -60,7 +61,12 @@ pub(crate) struct App {
 }
 
 /// Every route of the service, in the order of the specification.
-pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic>) -> Router {
+pub(crate) fn router(
+    app: Arc<App>,
+    operations: Operations,
+    traffic: Arc<Traffic>,
+    edge: Edge,
+) -> Router {
     let console = if app.console { console::routes() } else { Router::new() };
     Router::new()
         .route("/register", post(session::register))
@@ -80,7 +86,8 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic
         .merge(operations.routes())
         .fallback(async || Error::NotFound)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-        .layer(Observe::<Traffic>::new(traffic, || {
-            Error::from(StoreError::Panicked).into_response()
-        }))
+        .layer((
+            Observe::<Traffic>::new(traffic, || Error::from(StoreError::Panicked).into_response()),
+            Admit::new(Arc::new(edge), |refusal| Error::from(refusal).into_response()),
+        ))
 }

@@ -8,7 +8,7 @@ use axum::{
     routing::{delete, get, post},
 };
 use bytes::Bytes;
-use common::{operations::Operations, pages::reference, telemetry::Traffic};
+use common::{edge::Edge, operations::Operations, pages::reference, telemetry::Traffic};
 
 use crate::web::{SlashRoutes as _, with_fallbacks, with_telemetry};
 
@@ -42,7 +42,12 @@ const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 const POS_URL: &str = "http://127.0.0.1:5003";
 
 /// All routes, in the order of the specification. Extensions come last.
-pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic>) -> Router {
+pub(crate) fn router(
+    api: Arc<Api>,
+    operations: Operations,
+    traffic: Arc<Traffic>,
+    edge: Arc<Edge>,
+) -> Router {
     let routes = Router::new()
         .route_or_slash("/apps", post(apps::create))
         .route_or_slash("/apps/me/keys", get(api_keys::list).post(api_keys::create))
@@ -98,7 +103,7 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         None => routes,
     };
     let routes = routes.with_state(api).merge(operations.routes());
-    with_telemetry(with_fallbacks(routes), traffic)
+    with_telemetry(with_fallbacks(routes), traffic, edge)
 }
 
 /// The OpenAPI document with the configured URL of the payment page.

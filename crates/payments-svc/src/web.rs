@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use axum::{Router, response::IntoResponse as _, routing::MethodRouter};
-use common::telemetry::{Observe, Traffic};
+use common::{
+    edge::{Admit, Edge},
+    telemetry::{Observe, Traffic},
+};
 
 mod body;
 mod error;
@@ -27,10 +30,12 @@ pub(crate) fn with_fallbacks(routes: Router) -> Router {
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
 }
 
-/// Adds logs, metrics and common headers to every request, and answers 500 after a panic.
-pub(crate) fn with_telemetry(routes: Router, traffic: Arc<Traffic>) -> Router {
+/// Adds logs, metrics and common headers to every request, answers 500 after a panic, and refuses
+/// malformed requests and foreign hosts.
+pub(crate) fn with_telemetry(routes: Router, traffic: Arc<Traffic>, edge: Arc<Edge>) -> Router {
     let panicked = || Error::from(StoreError::Panicked).into_response();
-    routes.layer(Observe::<Traffic>::new(traffic, panicked))
+    let refused = |refusal| Error::Edge(refusal).into_response();
+    routes.layer((Observe::<Traffic>::new(traffic, panicked), Admit::new(edge, refused)))
 }
 
 /// Routes that published clients also request with a slash at the end of the path.
