@@ -6,7 +6,10 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    io::{
+        AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
+        BufReader,
+    },
     net::{TcpSocket, TcpStream},
     time::timeout,
 };
@@ -37,8 +40,8 @@ pub fn head(path: &str, headers: &str, length: usize) -> String {
     )
 }
 
-pub struct Connection {
-    stream: BufReader<TcpStream>,
+pub struct Connection<S = TcpStream> {
+    stream: BufReader<S>,
 }
 
 /// A complete answer.
@@ -74,7 +77,20 @@ impl Connection {
         socket.bind((source, 0).into())?;
         let stream = socket.connect(to).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream: BufReader::new(stream) })
+        Ok(Self::over(stream))
+    }
+
+    /// Whether the service is known to have closed the connection. Does not wait.
+    pub fn is_closed(&self) -> bool {
+        let read = self.stream.get_ref().try_read(&mut [0]);
+        !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// HTTP over a stream that is connected, for example with TLS.
+    pub fn over(stream: S) -> Self {
+        Self { stream: BufReader::new(stream) }
     }
 
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -107,14 +123,8 @@ impl Connection {
         assert!(end.is_err(), "something comes first");
     }
 
-    /// Whether the service is known to have closed the connection. Does not wait.
-    pub fn is_closed(&self) -> bool {
-        let read = self.stream.get_ref().try_read(&mut [0]);
-        !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-    }
-
-    /// The stream, for tests that never read it.
-    pub fn into_stream(self) -> TcpStream {
+    /// The stream, for tests that do not read it here.
+    pub fn into_stream(self) -> S {
         self.stream.into_inner()
     }
 

@@ -82,7 +82,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("limits", "config domain std::net"),
             ("metrics", "store common::batch prometheus"),
             ("app", "acquirer domain limits rates store webhook prometheus rand tokio tracing"),
-            ("web", "app domain axum tokio tower_http"),
+            ("web", "app domain axum tokio"),
             ("http", "app domain web axum rand tokio tracing"),
             ("pos", "app domain language web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store webhook prometheus rand tokio tracing"),

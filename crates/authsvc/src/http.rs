@@ -9,7 +9,11 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodRouter, get, post},
 };
-use common::{bearer::BearerToken, telemetry::Observe};
+use common::{
+    bearer::BearerToken,
+    edge::{Admit, Edge, Refusal},
+    telemetry::Observe,
+};
 use serde_json::json;
 use tower::util::MapFutureLayer;
 
@@ -26,7 +30,7 @@ mod output;
 mod pages;
 
 use error::Error;
-use output::with_code;
+use output::{StatusOutput, with_code};
 
 /// Shared state of the handlers.
 pub(crate) struct App {
@@ -38,8 +42,9 @@ pub(crate) struct App {
 }
 
 /// Every route of the service, in the order of the specification.
-pub(crate) fn router(app: Arc<App>) -> Router {
+pub(crate) fn router(app: Arc<App>, edge: Edge) -> Router {
     let observe = observe(&app.metrics);
+    let admit = Admit::new(Arc::new(edge), refused);
     Router::new()
         .merge(pages::routes())
         .route(SIGN_IN, post(authenticate::authenticate))
@@ -49,7 +54,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer((observe, MapFutureLayer::new(output::note_arrival)))
+        .layer((observe, MapFutureLayer::new(output::note_arrival), admit))
 }
 
 fn observe(metrics: &Arc<Metrics>) -> Observe<Metering> {
@@ -77,6 +82,18 @@ async fn method_not_allowed(path: MatchedPath) -> Response {
     let detail = axum::Json(json!({ "detail": "Method Not Allowed" }));
     let response = (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], detail);
     with_code(response.into_response(), "method_not_allowed")
+}
+
+/// The answer to a malformed request, or to a request to another host. It comes from no handler, so
+/// it adds no error sample, like 404 and 405.
+fn refused(refusal: Refusal) -> Response {
+    let status = match refusal.status() {
+        // The fault is the client's, and the metrics count every 5xx as the server's.
+        StatusCode::NOT_IMPLEMENTED => StatusCode::BAD_REQUEST,
+        status => status,
+    };
+    let body = StatusOutput::new(false, refusal.to_string()).json();
+    with_code((status, body).into_response(), refusal.name())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     bearer::BearerToken,
     config::SecretError,
+    edge::Edge,
     exit::Fatal,
     process,
     serve::{self, Connections, Server},
@@ -87,7 +88,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let listener = serve::bind(address).map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
     let shutdown = CancellationToken::new();
-    let router = http::router(Arc::new(app));
+    let router = http::router(Arc::new(app), Edge::new(config.clients.allowed_hosts));
     metrics.startup();
     let meter = Arc::new(Metering(Arc::clone(&metrics)));
     let server = Server { listener, router, meter, connections };

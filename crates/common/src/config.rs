@@ -20,7 +20,7 @@ use clap::{
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 
-use crate::{exit::USAGE, limits::TrustedProxies};
+use crate::{edge::AllowedHosts, exit::USAGE, limits::TrustedProxies};
 
 /// Settings that every service has.
 #[derive(Debug, Clone, Args)]
@@ -54,6 +54,11 @@ pub struct ClientsConfig {
     #[arg(long, help_heading = "Clients", env = "TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: TrustedProxies,
 
+    /// Host names that the service answers to, separated by commas; IP addresses, /health, /ready
+    /// and /metrics are always answered; if unset, all names
+    #[arg(long, help_heading = "Clients", env = "ALLOWED_HOSTS", default_value = "")]
+    pub allowed_hosts: AllowedHosts,
+
     /// Maximum memory for all request bodies together
     #[arg(long, help_heading = "Clients", env = "BODY_MEMORY", default_value = "64MiB")]
     pub body_memory: ByteSize,
@@ -61,6 +66,18 @@ pub struct ClientsConfig {
     /// Connections that one client address may have; those of trusted proxies are not counted
     #[arg(long, help_heading = "Clients", env = "MAX_CONNECTIONS_PER_ADDRESS", default_value = "1024", value_parser = at_least_one)]
     pub max_connections_per_address: usize,
+}
+
+impl ClientsConfig {
+    /// The allowed hosts of a service that web pages could use for an attack, listening on `host`.
+    /// Unless they are set: only `localhost`, if no other machine and no proxy reaches the service.
+    pub fn allowed_hosts_at(&self, host: IpAddr) -> AllowedHosts {
+        if self.trusted_proxies == TrustedProxies::default() {
+            self.allowed_hosts.clone().or_localhost(host)
+        } else {
+            self.allowed_hosts.clone()
+        }
+    }
 }
 
 /// How log lines are written.

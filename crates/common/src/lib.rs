@@ -9,6 +9,7 @@ pub mod batch;
 pub mod bearer;
 pub mod body;
 pub mod config;
+pub mod edge;
 pub mod error;
 pub mod exit;
 #[cfg(all(feature = "postgres", feature = "sqlite"))]

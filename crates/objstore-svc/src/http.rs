@@ -10,6 +10,7 @@ use axum::{
     routing::{get, post},
 };
 use common::{
+    edge::{Admit, Edge},
     limits::{Budget, ClientAddress, RateLimiter},
     operations::Operations,
     pages::reference,
@@ -66,7 +67,12 @@ pub(crate) struct App {
 }
 
 /// Every route of the service, in the order of the specification.
-pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic>) -> Router {
+pub(crate) fn router(
+    app: Arc<App>,
+    operations: Operations,
+    traffic: Arc<Traffic>,
+    edge: Edge,
+) -> Router {
     let console = if app.console { console::routes() } else { Router::new() };
     let asked = Arc::clone(&app);
     let router = Router::new()
@@ -89,9 +95,10 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic
         .method_not_allowed_fallback(async move |method: Method, headers: HeaderMap| {
             origin::preflight(asked, method, headers).await
         })
-        .layer(Observe::<Traffic>::new(traffic, || {
-            Error::from(StoreError::Panicked).into_response()
-        }));
+        .layer((
+            Observe::<Traffic>::new(traffic, || Error::from(StoreError::Panicked).into_response()),
+            Admit::new(Arc::new(edge), |refusal| Error::from(refusal).into_response()),
+        ));
     // Around everything else, because a page has to be able to read every error.
     if app.origins.is_empty() {
         router

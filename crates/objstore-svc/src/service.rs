@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 use common::{
     bearer::BearerToken,
     config::{SecretError, secret},
+    edge::Edge,
     exit::{Fatal, USAGE},
     limits::{Budget, LimitMetrics, RateLimiter, available_memory},
     operations::Operations,
@@ -166,7 +167,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         connected: Arc::clone(&connected),
         shutdown: shutdown.clone(),
     };
-    let router = http::router(Arc::new(app), operations.clone(), Arc::clone(&traffic));
+    let edge = Edge::new(config.clients.allowed_hosts_at(config.server.host));
+    let router = http::router(Arc::new(app), operations.clone(), Arc::clone(&traffic), edge);
     let address = SocketAddr::new(config.server.host, config.server.port);
     let listen = |source| StartError::Listen { address, source };
     let listener = serve::bind(address).map_err(listen)?;

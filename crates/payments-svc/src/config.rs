@@ -14,6 +14,7 @@ use clap::{
 };
 use common::{
     config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration},
+    edge::AllowedHosts,
     limits::{Networks, Rate},
 };
 use jiff::civil::Date;
@@ -371,6 +372,15 @@ impl Config {
         let host = || client_id(from.email.domain());
         let literal = || ClientId::Domain(from.email.domain().to_owned());
         self.mail_hello.clone().unwrap_or_else(|| host().unwrap_or_else(|_| literal()))
+    }
+
+    /// The hosts of both ports. That of the payment page is always one of them.
+    pub(crate) fn allowed_hosts(&self) -> AllowedHosts {
+        let hosts = self.clients.allowed_hosts_at(self.server.host);
+        match self.pos_url.as_ref().and_then(Url::host_str) {
+            Some(host) => hosts.and(host),
+            None => hosts,
+        }
     }
 
     /// The URL of the payment page. Unless it is set, it consists of the host and `port`; an

@@ -8,9 +8,9 @@ use axum::{
     routing::{delete, get, post},
 };
 use bytes::Bytes;
-use common::{operations::Operations, pages::reference, telemetry::Traffic};
+use common::{edge::Edge, operations::Operations, pages::reference, telemetry::Traffic};
 
-use crate::web::{with_fallbacks, with_telemetry};
+use crate::web::{SlashRoutes as _, with_fallbacks, with_telemetry};
 
 mod access;
 mod api;
@@ -42,63 +42,68 @@ const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 const POS_URL: &str = "http://127.0.0.1:5003";
 
 /// All routes, in the order of the specification. Extensions come last.
-pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic>) -> Router {
+pub(crate) fn router(
+    api: Arc<Api>,
+    operations: Operations,
+    traffic: Arc<Traffic>,
+    edge: Arc<Edge>,
+) -> Router {
     let routes = Router::new()
-        .route("/apps", post(apps::create))
-        .route("/apps/me/keys", get(api_keys::list).post(api_keys::create))
-        .route("/apps/me/keys/{key_id}", delete(api_keys::delete))
-        .route("/me", get(apps::me))
-        .route("/merchants", post(merchants::create))
-        .route("/merchants/{merchant_id}", get(merchants::get).put(merchants::update))
-        .route("/identities/{app_id}/merchants", get(merchants::list))
-        .route("/merchants/{merchant_id}/link-secret", post(merchants::new_link_secret))
-        .route("/merchants/{merchant_id}/users", get(users::list).post(users::invite))
-        .route("/merchants/{merchant_id}/users/{user_id}", delete(users::revoke))
-        .route("/merchants/{merchant_id}/apps", get(apps::list).post(apps::add))
-        .route("/merchants/{merchant_id}/apps/{app_id}", delete(apps::revoke))
-        .route("/merchants/{merchant_id}/lines", get(lines::list))
-        .route("/lines/{line_id}", get(lines::get))
-        .route(
+        .route_or_slash("/apps", post(apps::create))
+        .route_or_slash("/apps/me/keys", get(api_keys::list).post(api_keys::create))
+        .route_or_slash("/apps/me/keys/{key_id}", delete(api_keys::delete))
+        .route_or_slash("/me", get(apps::me))
+        .route_or_slash("/merchants", post(merchants::create))
+        .route_or_slash("/merchants/{merchant_id}", get(merchants::get).put(merchants::update))
+        .route_or_slash("/identities/{app_id}/merchants", get(merchants::list))
+        .route_or_slash("/merchants/{merchant_id}/link-secret", post(merchants::new_link_secret))
+        .route_or_slash("/merchants/{merchant_id}/users", get(users::list).post(users::invite))
+        .route_or_slash("/merchants/{merchant_id}/users/{user_id}", delete(users::revoke))
+        .route_or_slash("/merchants/{merchant_id}/apps", get(apps::list).post(apps::add))
+        .route_or_slash("/merchants/{merchant_id}/apps/{app_id}", delete(apps::revoke))
+        .route_or_slash("/merchants/{merchant_id}/lines", get(lines::list))
+        .route_or_slash("/lines/{line_id}", get(lines::get))
+        .route_or_slash(
             "/merchants/{merchant_id}/transactions",
             get(transactions::list).post(transactions::create),
         )
-        .route("/transactions/{transaction_id}", get(transactions::get))
-        .route("/transactions/{transaction_id}/captures", post(transactions::capture))
-        .route("/transactions/{transaction_id}/refunds", post(transactions::refund))
-        .route("/transactions/{transaction_id}/voids", post(transactions::void))
-        .route("/merchants/{merchant_id}/cards", post(cards::create))
-        .route("/cards/{card_id}", get(cards::get))
-        .route("/disputes", get(disputes::list))
-        .route("/disputes/{dispute_id}", get(disputes::get))
-        .route("/frauds", get(frauds::list))
-        .route("/frauds/{fraud_id}", get(frauds::get))
-        .route("/events", get(events::list))
-        .route("/events/{event_id}", get(events::get))
-        .route("/webhooks", get(webhooks::list).post(webhooks::create))
-        .route(
+        .route_or_slash("/transactions/{transaction_id}", get(transactions::get))
+        .route_or_slash("/transactions/{transaction_id}/captures", post(transactions::capture))
+        .route_or_slash("/transactions/{transaction_id}/refunds", post(transactions::refund))
+        .route_or_slash("/transactions/{transaction_id}/voids", post(transactions::void))
+        .route_or_slash("/merchants/{merchant_id}/cards", post(cards::create))
+        .route_or_slash("/cards/{card_id}", get(cards::get))
+        .route_or_slash("/disputes", get(disputes::list))
+        .route_or_slash("/disputes/{dispute_id}", get(disputes::get))
+        .route_or_slash("/frauds", get(frauds::list))
+        .route_or_slash("/frauds/{fraud_id}", get(frauds::get))
+        .route_or_slash("/events", get(events::list))
+        .route_or_slash("/events/{event_id}", get(events::get))
+        .route_or_slash("/webhooks", get(webhooks::list).post(webhooks::create))
+        .route_or_slash(
             "/webhooks/{webhook_id}",
             get(webhooks::get).put(webhooks::update).delete(webhooks::delete),
         )
-        .route("/webhooks/{webhook_id}/rotate", post(webhooks::rotate))
-        .route("/webhooks/{webhook_id}/test", post(webhooks::test))
-        .route("/webhooks/{webhook_id}/replay", post(webhooks::replay))
-        .route("/webhooks/{webhook_id}/deliveries", get(webhooks::deliveries))
+        .route_or_slash("/webhooks/{webhook_id}/rotate", post(webhooks::rotate))
+        .route_or_slash("/webhooks/{webhook_id}/test", post(webhooks::test))
+        .route_or_slash("/webhooks/{webhook_id}/replay", post(webhooks::replay))
+        .route_or_slash("/webhooks/{webhook_id}/deliveries", get(webhooks::deliveries))
         .merge(reference("payments-svc", api.description.clone()));
     let routes = if api.sandbox_clock {
-        routes.route("/sandbox/clock", post(sandbox_clock::advance))
+        routes.route_or_slash("/sandbox/clock", post(sandbox_clock::advance))
     } else {
         routes
     };
     let routes = match api.signature {
-        Some(_) => routes.route("/acquirer/events", post(notifications::receive)),
+        Some(_) => routes.route_or_slash("/acquirer/events", post(notifications::receive)),
         None => routes,
     };
     let routes = match api.stripe_signature {
-        Some(_) => routes.route("/stripe/events", post(stripe::receive)),
+        Some(_) => routes.route_or_slash("/stripe/events", post(stripe::receive)),
         None => routes,
     };
     let routes = routes.with_state(api).merge(operations.routes());
-    with_telemetry(with_fallbacks(routes), traffic)
+    with_telemetry(with_fallbacks(routes), traffic, edge)
 }
 
 /// The OpenAPI document with the configured URL of the payment page.

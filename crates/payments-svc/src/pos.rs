@@ -9,13 +9,13 @@ use axum::{
     extract::FromRef,
     routing::{get, post},
 };
-use common::telemetry::Traffic;
+use common::{edge::Edge, telemetry::Traffic};
 use tower_http::cors::CorsLayer;
 
 use crate::{
     app::Payments,
     language,
-    web::{Error, with_fallbacks, with_telemetry},
+    web::{Error, SlashRoutes as _, with_fallbacks, with_telemetry},
 };
 
 mod asset;
@@ -49,12 +49,17 @@ impl FromRef<Pos> for Arc<Settings> {
     }
 }
 
-pub(crate) fn router(payments: Arc<Payments>, settings: Settings, traffic: Arc<Traffic>) -> Router {
+pub(crate) fn router(
+    payments: Arc<Payments>,
+    settings: Settings,
+    traffic: Arc<Traffic>,
+    edge: Arc<Edge>,
+) -> Router {
     language::load();
     // Pages of any origin may use these two routes. So both routes also answer preflight requests.
     let shared = Router::new()
-        .route("/transactions", post(customer::pay))
-        .route("/cards", post(customer::save))
+        .route_or_slash("/transactions", post(customer::pay))
+        .route_or_slash("/cards", post(customer::save))
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(CorsLayer::permissive());
     let own = Router::new()
@@ -64,5 +69,5 @@ pub(crate) fn router(payments: Arc<Payments>, settings: Settings, traffic: Arc<T
         .route("/page.css", get(asset::style))
         .route("/page.js", get(asset::script));
     let pos = Pos { payments, settings: Arc::new(settings) };
-    with_telemetry(with_fallbacks(shared.merge(own).with_state(pos)), traffic)
+    with_telemetry(with_fallbacks(shared.merge(own).with_state(pos)), traffic, edge)
 }

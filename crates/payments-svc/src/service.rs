@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     bearer::BearerToken,
     config::{SecretError, secret},
+    edge::Edge,
     error::Cause,
     exit::{Fatal, USAGE},
     limits::{Budget, LimitMetrics},
@@ -224,7 +225,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         responses: Arc::clone(connections.responses()),
         description: http::description(&pos_url),
     });
-    let router = http::router(api, operations.clone(), Arc::clone(&traffic));
+    let edge = Arc::new(Edge::new(config.allowed_hosts()));
+    let router = http::router(api, operations.clone(), Arc::clone(&traffic), Arc::clone(&edge));
     let page = pos::Settings::new(&pos_url, config.terms_url, config.privacy_url);
     let key =
         config.stripe_publishable_key.filter(|_| config.acquirer == Some(AcquirerName::Stripe));
@@ -234,7 +236,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         }
         None => page,
     };
-    let pos_router = pos::router(Arc::clone(&payments), page, Arc::clone(&traffic));
+    let pos_router = pos::router(Arc::clone(&payments), page, Arc::clone(&traffic), edge);
     let shutdown = CancellationToken::new();
     let drain = config.server.drain_timeout;
     let mut serving = JoinSet::new();

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use axum::{Router, response::IntoResponse as _};
-use common::telemetry::{Observe, Traffic};
-use tower_http::normalize_path::NormalizePath;
+use axum::{Router, response::IntoResponse as _, routing::MethodRouter};
+use common::{
+    edge::{Admit, Edge},
+    telemetry::{Observe, Traffic},
+};
 
 mod body;
 mod error;
@@ -28,10 +30,22 @@ pub(crate) fn with_fallbacks(routes: Router) -> Router {
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
 }
 
-/// Adds logs, metrics and common headers to every request, answers 500 after a panic, and ignores a
-/// slash at the end of the path.
-pub(crate) fn with_telemetry(routes: Router, traffic: Arc<Traffic>) -> Router {
+/// Adds logs, metrics and common headers to every request, answers 500 after a panic, and refuses
+/// malformed requests and foreign hosts.
+pub(crate) fn with_telemetry(routes: Router, traffic: Arc<Traffic>, edge: Arc<Edge>) -> Router {
     let panicked = || Error::from(StoreError::Panicked).into_response();
-    let routes = routes.layer(Observe::<Traffic>::new(traffic, panicked));
-    Router::new().fallback_service(NormalizePath::trim_trailing_slash(routes))
+    let refused = |refusal| Error::Edge(refusal).into_response();
+    routes.layer((Observe::<Traffic>::new(traffic, panicked), Admit::new(edge, refused)))
+}
+
+/// Routes that published clients also request with a slash at the end of the path.
+pub(crate) trait SlashRoutes<S> {
+    /// Adds a route at `path`, and the same route at `path` with a slash at its end.
+    fn route_or_slash(self, path: &str, methods: MethodRouter<S>) -> Self;
+}
+
+impl<S: Clone + Send + Sync + 'static> SlashRoutes<S> for Router<S> {
+    fn route_or_slash(self, path: &str, methods: MethodRouter<S>) -> Self {
+        self.route(path, methods.clone()).route(&format!("{path}/"), methods)
+    }
 }

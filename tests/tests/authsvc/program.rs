@@ -24,6 +24,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
     for (name, value) in [
         ("HOST", "nowhere"),
         ("PORT", "65536"),
+        ("ALLOWED_HOSTS", "a.example,https://b.example"),
         ("METRICS_TOKEN_FILE", "/no/such/file"),
         ("PORTAL_URL", "portal.test"),
         ("PORTAL_URL", "http://portal.test"),
@@ -81,6 +82,7 @@ async fn the_help_names_every_setting_and_shows_no_values() {
         "HOST",
         "PORT",
         "METRICS_TOKEN",
+        "ALLOWED_HOSTS",
         "RUST_LOG",
         "LOG_FORMAT",
         "DRAIN_TIMEOUT",

@@ -10,7 +10,17 @@ const METHODS: [&str; 10] =
 async fn an_unknown_path_is_404_with_any_method() {
     let service = Service::any().await;
     for method in METHODS.into_iter().filter(|&method| method != "CONNECT") {
-        for path in ["/nope", "/health/", "/docs/", "/authenticate/x", "/explorer", "/ready"] {
+        for path in [
+            "/nope",
+            "/health/",
+            "/docs/",
+            "/metrics/",
+            "//metrics",
+            "//authenticate",
+            "/authenticate/x",
+            "/explorer",
+            "/ready",
+        ] {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             let answer = service.request(method.clone(), path).send_undescribed().await.expect(404);
             if method != Method::HEAD {

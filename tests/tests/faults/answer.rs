@@ -23,7 +23,7 @@ impl Answer {
     pub(crate) async fn to_find(service: &Service, client: &Client, pattern: &Key) -> Self {
         let body = pattern.body();
         let request = format!(
-            "POST /find HTTP/1.1\r\nHost: objects\r\nCookie: token={}\r\nContent-Length: {}\r\n\
+            "POST /find HTTP/1.1\r\nHost: localhost\r\nCookie: token={}\r\nContent-Length: {}\r\n\
              \r\n{body}",
             client.token(),
             body.len()

@@ -40,7 +40,7 @@ impl Peer {
     /// Opens a socket of the client.
     pub(crate) async fn connect(service: &Service, client: &Client) -> Self {
         let request = format!(
-            "GET /socket HTTP/1.1\r\nHost: objects\r\nCookie: token={}\r\nConnection: Upgrade\r\n\
+            "GET /socket HTTP/1.1\r\nHost: localhost\r\nCookie: token={}\r\nConnection: Upgrade\r\n\
              Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
             client.token()

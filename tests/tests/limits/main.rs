@@ -8,6 +8,7 @@
 mod addresses;
 mod bodies;
 mod departures;
+mod edge;
 mod expectations;
 mod heads;
 mod idle;

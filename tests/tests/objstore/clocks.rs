@@ -37,7 +37,7 @@ async fn a_missing_body_times_out_with_408() {
     let service = Service::any().await;
     let token = service.client().await.token().to_owned();
     let head = format!(
-        "POST /get HTTP/1.1\r\nHost: objects\r\nCookie: token={token}\r\nContent-Length: 100\r\n\r\n{{"
+        "POST /get HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}\r\nContent-Length: 100\r\n\r\n{{"
     );
     let mut connection = service.connect().await;
     connection.write_all(head.as_bytes()).await.unwrap();

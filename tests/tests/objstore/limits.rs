@@ -49,7 +49,7 @@ async fn the_body_limit_holds_for_chunked_bodies() {
     for (bytes, expected) in [(2048, "204"), (2049, "413")] {
         let body = sized(bytes).body();
         let request = format!(
-            "POST /set HTTP/1.1\r\nHost: objects\r\nCookie: token={token}\r\nConnection: close\r\n\
+            "POST /set HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}\r\nConnection: close\r\n\
              Transfer-Encoding: chunked\r\n\r\n{bytes:x}\r\n{body}\r\n0\r\n\r\n"
         );
         let mut connection = service.connect().await;

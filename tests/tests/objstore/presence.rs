@@ -118,7 +118,8 @@ async fn an_event_stream_is_presence() {
     let client = service.client().await;
     let token = client.token();
     let mut stream = service.connect().await;
-    let request = format!("GET /events HTTP/1.1\r\nHost: objects\r\nCookie: token={token}\r\n\r\n");
+    let request =
+        format!("GET /events HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut status = [0; 15];
     stream.read_exact(&mut status).await.unwrap();

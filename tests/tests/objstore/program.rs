@@ -18,6 +18,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
     for (name, value) in [
         ("HOST", "nowhere"),
         ("PORT", "65536"),
+        ("ALLOWED_HOSTS", "a.example,https://b.example"),
         ("RUST_LOG", "a=b=c"),
         ("LOG_FORMAT", "xml"),
         ("DRAIN_TIMEOUT", "soon"),
@@ -162,6 +163,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "LOG_FORMAT",
         "DRAIN_TIMEOUT",
         "METRICS_TOKEN",
+        "ALLOWED_HOSTS",
         "OBJSTORE_DATA_DIR",
         "OBJSTORE_DATABASE_URL",
         "OBJSTORE_DATABASE_CA_FILE",

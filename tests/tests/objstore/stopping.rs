@@ -51,7 +51,7 @@ async fn an_open_request_is_finished_before_the_stop() {
     let object = Object::fresh();
     let body = object.body();
     let head = format!(
-        "POST /set HTTP/1.1\r\nHost: objects\r\nCookie: token={}\r\nContent-Length: {}\r\n\
+        "POST /set HTTP/1.1\r\nHost: localhost\r\nCookie: token={}\r\nContent-Length: {}\r\n\
          Expect: 100-continue\r\n\r\n",
         client.token(),
         body.len()

@@ -50,6 +50,17 @@ async fn a_repeat_has_no_effect_and_gets_the_first_answer_again() {
 }
 
 #[tokio::test]
+async fn a_repeat_may_add_a_slash_to_the_path() {
+    let service = Service::any().await;
+    let (_, transaction) = reserved(&service).await;
+    let key = key();
+    let first = capture_once(&transaction, &key, 100).await.expect(201);
+    let path = format!("{}/", transaction.path_of(Move::Capture));
+    let second = transaction.app.post_once(&key, &path, &json!({ "amount": 100 })).await;
+    is_repeat(&first, &second);
+}
+
+#[tokio::test]
 async fn without_a_key_the_same_request_is_another_one() {
     let service = Service::any().await;
     let (_, transaction) = reserved(&service).await;

@@ -1,6 +1,6 @@
 //! Paths, methods and cross-origin requests.
 
-use blackbox::payments::{Merchant, Service, Transaction, minimal};
+use blackbox::payments::{Card, Merchant, Service, Transaction, minimal};
 use reqwest::Method;
 use serde_json::json;
 
@@ -106,7 +106,7 @@ async fn an_unknown_path_is_404() {
 }
 
 #[tokio::test]
-async fn a_trailing_slash_is_ignored() {
+async fn a_slash_at_the_end_is_accepted_on_both_ports() {
     let service = Service::any().await;
     let app = service.app().await;
     let _ = service.request(Method::POST, "/apps/").send().await.expect(201);
@@ -122,6 +122,53 @@ async fn a_trailing_slash_is_ignored() {
     let path = format!("{}/captures/", transaction.path());
     let _ = app.post(&path, &json!({ "amount": 10 })).await.expect(201);
     assert_eq!(transaction.fetch().await["capturedAmount"], 10);
+    let payment = merchant.payment(Card::VISA, "EUR", 995);
+    let _ = service.pay("/transactions/", &payment).await.expect(201);
+    let _ = service.pay("/cards/", &json!({})).await.expect(400);
+}
+
+#[tokio::test]
+async fn a_slash_at_the_end_is_not_another_route_in_metrics() {
+    let service = Service::with(&[]).await;
+    let app = service.app().await;
+    let _ = app.get("/me/").await.expect(200);
+    let _ = app.get("/me").await.expect(200);
+    let _ = app.put("/me/", &json!({})).await.expect(405);
+    let name = r#"payments_http_requests_total{method="GET",route="/me",status="200"}"#;
+    assert_eq!(service.metric(name).await, 2);
+    let name = r#"payments_http_requests_total{method="PUT",route="/me",status="405"}"#;
+    assert_eq!(service.metric(name).await, 1);
+}
+
+#[tokio::test]
+async fn other_additional_slashes_are_not_found_on_both_ports() {
+    let service = Service::any().await;
+    let (merchant, _) = reserved(&service).await;
+    for path in [
+        "//apps",
+        "///apps",
+        "//apps/",
+        "/apps//",
+        "//me",
+        "/me//",
+        "//metrics",
+        "///metrics/",
+        "/metrics/",
+        "//health",
+        "/health/",
+        "/ready/",
+        "/docs/",
+    ] {
+        for method in [Method::GET, Method::POST] {
+            let answer = merchant.app.request(method, path).send().await;
+            answer.refused(404, "not_found");
+        }
+    }
+    for path in ["//", "//transactions", "/transactions//", "//cards", "/returned/"] {
+        for method in [Method::GET, Method::POST] {
+            service.pos(method, path).send_undescribed().await.refused(404, "not_found");
+        }
+    }
 }
 
 #[tokio::test]

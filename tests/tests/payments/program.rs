@@ -20,6 +20,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
     for (name, value) in [
         ("HOST", "nowhere"),
         ("PORT", "65536"),
+        ("ALLOWED_HOSTS", "a.example,https://b.example"),
         ("RUST_LOG", "a=b=c"),
         ("DRAIN_TIMEOUT", "soon"),
         ("METRICS_TOKEN_FILE", "/no/such/file"),
@@ -140,6 +141,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "LOG_FORMAT",
         "DRAIN_TIMEOUT",
         "METRICS_TOKEN",
+        "ALLOWED_HOSTS",
         "PAYMENTS_POS_PORT",
         "PAYMENTS_POS_URL",
         "PAYMENTS_DATA_DIR",

@@ -42,7 +42,7 @@ const MAX_REQUEST_ID: usize = 128;
 pub struct RequestLine<'a> {
     /// The name of the method, or `<other>`.
     pub method: &'static str,
-    /// The route's template, or `<unmatched>`.
+    /// The route's template without a slash at its end, or `<unmatched>`.
     pub route: &'a str,
 }
 
@@ -139,7 +139,9 @@ struct Observed {
 impl Observed {
     fn line(&self) -> RequestLine<'_> {
         let route = self.route.as_ref().map_or("<unmatched>", MatchedPath::as_str);
-        RequestLine { method: self.method, route }
+        // A route that accepts a slash at the end is one time series. `/` stays.
+        let shorter = route.strip_suffix('/').filter(|route| !route.is_empty());
+        RequestLine { method: self.method, route: shorter.unwrap_or(route) }
     }
 }
 

@@ -7,6 +7,7 @@ use axum::{
 use common::{
     ErrorBody,
     body::BodyError,
+    edge,
     error::{Cause, DISK_FULL_RETRY_AFTER, no_memory, retry_after},
     json::InvalidJson,
     limits::Refused as RateRefused,
@@ -22,6 +23,8 @@ const RETRY_AFTER: u64 = 1;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
+    #[error(transparent)]
+    Edge(#[from] edge::Refusal),
     #[error("the body is invalid: {0}")]
     Body(String),
     #[error("the body must be application/json")]
@@ -73,6 +76,7 @@ impl IntoResponse for Error {
         let message = self.to_string();
         let answer = |status, name| ErrorBody::new(name, message).response(status);
         match self {
+            Self::Edge(refusal) => answer(refusal.status(), refusal.name()),
             Self::Body(_) => answer(StatusCode::BAD_REQUEST, "invalid_body"),
             Self::ContentType => answer(StatusCode::BAD_REQUEST, "invalid_content_type"),
             Self::Header(_) | Self::LastEventId => {

@@ -63,7 +63,9 @@ impl IdempotencyKey {
     ) -> Result<Option<KeyedRequest>, Vec<FieldError>> {
         let key = self.key.map_err(|invalid| vec![invalid])?;
         Ok(key.map(|key| {
-            let line = format!("{} {}\n", self.method, self.uri.path());
+            // A slash at the end selects the same route.
+            let path = self.uri.path().trim_end_matches('/');
+            let line = format!("{} {path}\n", self.method);
             let request = Sha256::new().chain_update(line).chain_update(body.as_bytes());
             let request = request.finalize().into();
             KeyedRequest { app: caller.id, key, request }

@@ -13,6 +13,7 @@ use axum::{
 use common::{
     ErrorBody,
     body::BodyError,
+    edge,
     error::{Cause, DISK_FULL_RETRY_AFTER, no_memory, retry_after},
 };
 
@@ -32,6 +33,8 @@ const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
+    #[error(transparent)]
+    Edge(edge::Refusal),
     #[error("the token of POST /apps is missing or wrong")]
     TokenRequired,
     #[error("{error}")]
@@ -62,6 +65,7 @@ impl IntoResponse for Error {
         let answer = |status, name| ErrorBody::new(name, message).response(status);
         let unavailable = StatusCode::SERVICE_UNAVAILABLE;
         match self {
+            Self::Edge(refusal) => answer(refusal.status(), refusal.name()),
             Self::TokenRequired => {
                 let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
                 ([(header::WWW_AUTHENTICATE, TOKEN_CHALLENGE)], response).into_response()
