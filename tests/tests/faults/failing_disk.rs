@@ -3,19 +3,19 @@
 
 use std::{
     fs,
+    panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, OnceLock},
+    sync::OnceLock,
 };
 
 use blackbox::{
     process::DEADLINE,
     soak::{rounds, seed},
 };
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 use tempfile::TempDir;
-use tokio::sync::Mutex;
 
 use crate::{
     eventually::eventually,
@@ -55,42 +55,29 @@ fn library() -> &'static Path {
 }
 
 /// Lets the planned calls fail, and then cuts the power. Returns the failed calls.
-async fn fail<S: Subject + Send + 'static>(plan: String, seed: u64) -> String {
-    let disk = Arc::new(SmallDisk::new(DISK).await);
+async fn fail<S: Subject>(plan: String, seed: u64) -> String {
+    let disk = SmallDisk::new(DISK).await;
     let copy = tempfile::tempdir().unwrap();
     let failures = tempfile::NamedTempFile::new().unwrap();
-    let started = tokio::spawn({
-        let (disk, plan) = (Arc::clone(&disk), plan.clone());
-        let text = |path: &Path| path.to_str().unwrap().to_owned();
-        let (copy, failures) = (text(copy.path()), text(failures.path()));
-        async move {
-            let variables = [
-                ("LD_PRELOAD", library().to_str().unwrap()),
-                ("FAILING_PLAN", &plan),
-                ("FAILING_COPY", &copy),
-                ("FAILING_LOG", &failures),
-            ];
-            S::start(&disk, &variables).await
-        }
-    });
     println!("{plan}");
-    // The process may end at any time. A request without an answer ends its task with a panic.
-    if let Ok(subject) = started.await {
-        let subject = Arc::new(Mutex::new(subject));
-        let load = tokio::spawn({
-            let subject = Arc::clone(&subject);
-            async move {
-                let mut rng = StdRng::seed_from_u64(seed);
-                for _ in 0..WRITES {
-                    let written = subject.lock().await.write(rng.random_range(BYTES)).await;
-                    if let Err(answer) = written {
-                        assert_eq!(answer.status, 503, "{answer:?}");
-                    }
+    let variables = [
+        ("LD_PRELOAD", library().to_str().unwrap()),
+        ("FAILING_PLAN", &plan),
+        ("FAILING_COPY", copy.path().to_str().unwrap()),
+        ("FAILING_LOG", failures.path().to_str().unwrap()),
+    ];
+    // The process may end at any time. A start or a request without an answer then panics.
+    let started = AssertUnwindSafe(S::start(&disk, &variables)).catch_unwind().await;
+    if let Ok(mut subject) = started {
+        let load = async {
+            let mut rng = StdRng::seed_from_u64(seed);
+            for _ in 0..WRITES {
+                if let Err(answer) = subject.write(rng.random_range(BYTES)).await {
+                    assert_eq!(answer.status, 503, "{answer:?}");
                 }
             }
-        });
-        let has_ended = load.await.is_err();
-        let subject = Arc::into_inner(subject).unwrap().into_inner();
+        };
+        let has_ended = AssertUnwindSafe(load).catch_unwind().await.is_err();
         let failed = fs::read_to_string(failures.path()).unwrap();
         let is_fatal = failed.lines().any(|line| line.contains(" sync "));
         if is_fatal {
@@ -102,12 +89,13 @@ async fn fail<S: Subject + Send + 'static>(plan: String, seed: u64) -> String {
         subject.process().signal("KILL").await;
         let ended = async || subject.process().resident().is_none().then_some(());
         eventually("the process is killed", DEADLINE, ended).await;
-        subject.survives_in(copy.path()).await;
+        subject.is_found_in(copy.path(), None).await;
+        S::is_whole(copy.path()).await;
     }
     fs::read_to_string(failures.path()).unwrap()
 }
 
-async fn fail_often<S: Subject + Send + 'static>() {
+async fn fail_often<S: Subject>() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);

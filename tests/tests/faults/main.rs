@@ -18,6 +18,7 @@ mod large;
 mod line;
 mod listener;
 mod log_size;
+mod lost_backing;
 mod peer;
 mod power;
 mod reopening;

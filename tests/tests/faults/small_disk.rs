@@ -67,6 +67,14 @@ impl SmallDisk {
         wrapped(inner, "/usr/bin/nsenter", "util-linux", &arguments)
     }
 
+    /// Runs a shell script in the mount point. Returns whether it succeeded.
+    pub(crate) async fn run(&self, script: &str) -> bool {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &format!("cd {} && {script}", self.path().display())]);
+        shell.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        self.beside(&shell).status().await.unwrap().success()
+    }
+
     /// Resizes the disk and keeps its content.
     pub(crate) async fn resize(&self, mebibytes: u32) {
         let size = format!("remount,size={mebibytes}m");

@@ -32,15 +32,17 @@ const REFUSALS: usize = 8;
 /// A service with its data on a volume.
 pub(crate) trait Subject: Sized {
     /// Starts a new service on a volume, with these variables.
-    fn start(disk: &SmallDisk, variables: &[(&str, &str)]) -> impl Future<Output = Self> + Send;
-    /// Starts a service on a copy of the data, checks it, and that every confirmed write is there.
-    fn survives_in(&self, data: &Path) -> impl Future<Output = ()> + Send;
+    async fn start(disk: &SmallDisk, variables: &[(&str, &str)]) -> Self;
+    /// Starts and stops a service with this data, maybe on a volume. Every confirmed write is there.
+    async fn is_found_in(&self, data: &Path, volume: Option<&SmallDisk>);
+    /// Checks that this data is not damaged.
+    async fn is_whole(data: &Path);
     fn process(&self) -> &Process;
-    fn fetch(&self, path: &str) -> impl Future<Output = Answer> + Send;
+    async fn fetch(&self, path: &str) -> Answer;
     /// Writes about so many bytes. Returns the answer unless it was confirmed.
-    fn write(&mut self, bytes: usize) -> impl Future<Output = Result<(), Answer>> + Send;
+    async fn write(&mut self, bytes: usize) -> Result<(), Answer>;
     /// Checks that every confirmed write can be read.
-    fn read(&self) -> impl Future<Output = ()> + Send;
+    async fn read(&self);
 }
 
 pub(crate) struct Objects {
@@ -59,14 +61,19 @@ impl Subject for Objects {
         Self { service, client, set: Vec::new() }
     }
 
-    async fn survives_in(&self, data: &Path) {
+    async fn is_found_in(&self, data: &Path, volume: Option<&SmallDisk>) {
         let place = objstore::Stopped::new(&[("OBJSTORE_DATA_DIR", data.to_str().unwrap())]);
-        let service = place.start().await;
+        let command = place.command();
+        let command = volume.map_or(command, |volume| volume.beside(&place.command()));
+        let service = place.start_with(command).await;
         let client = self.client.at(&service);
         for object in &self.set {
             assert!(client.get(&object.key).await == *object, "{}", object.key.name);
         }
         service.stop().await;
+    }
+
+    async fn is_whole(data: &Path) {
         Database::read(&data.join(FILE)).is_whole();
     }
 
@@ -109,14 +116,21 @@ impl Subject for Payments {
         Self { service, merchant, paid: Vec::new() }
     }
 
-    async fn survives_in(&self, data: &Path) {
-        let data_dir = ("PAYMENTS_DATA_DIR", data.to_str().unwrap());
-        let service = payments::Stopped::on(None, &[data_dir]).start().await;
+    async fn is_found_in(&self, data: &Path, volume: Option<&SmallDisk>) {
+        let place = payments::Stopped::on(None, &[("PAYMENTS_DATA_DIR", data.to_str().unwrap())]);
+        let command = place.command();
+        let command = volume.map_or(command, |volume| volume.beside(&place.command()));
+        let service = place.start_with(command).await;
         let app = self.merchant.app.at(&service);
         for paid in &self.paid {
             let _ = app.get(&format!("/transactions/{}", paid.id)).await.expect(200);
         }
-        service.stop().await.passes_check().await;
+        service.stop().await;
+    }
+
+    async fn is_whole(data: &Path) {
+        let data_dir = ("PAYMENTS_DATA_DIR", data.to_str().unwrap());
+        payments::Stopped::on(None, &[data_dir]).passes_check().await;
     }
 
     fn process(&self) -> &Process {
