@@ -314,6 +314,7 @@ fn faults() -> impl Strategy<Value = Option<(u8, Fault)>> {
 }
 
 /// Cases of each property: many with `SOAK=1` in the environment.
+#[expect(clippy::disallowed_methods, reason = "a variable of the tests")]
 fn cases() -> u32 {
     if std::env::var("SOAK").is_ok_and(|soak| soak == "1") { 10_000 } else { 64 }
 }

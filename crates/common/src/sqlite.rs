@@ -26,11 +26,11 @@
 //!    the writer marks the keys before it commits.
 //! 8. **A commit is one write call** ([`coalescing_vfs`]). This is correct only if each commit is
 //!    synced, as [`open`] demands.
-//! 9. **A failed sync ends the process** ([`disk::failed`]), because the kernel may have dropped
+//! 9. **A failed sync ends the process** (`disk::failed`), because the kernel may have dropped
 //!    what it could not write. The next start reads from the disk again, and empties the log before
 //!    anything else ([`recover`]).
 //! 10. **A full disk never wedges the store.** Each page gets its place in the database before it is
-//!     committed to the log ([`room`]). So a checkpoint always has room, and empties a log that has
+//!     committed to the log (`room`). So a checkpoint always has room, and empties a log that has
 //!     filled the disk.
 
 use std::{

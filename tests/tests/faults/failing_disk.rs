@@ -59,7 +59,6 @@ async fn fail<S: Subject>(plan: String, seed: u64) -> String {
     let disk = SmallDisk::new(DISK).await;
     let copy = tempfile::tempdir().unwrap();
     let failures = tempfile::NamedTempFile::new().unwrap();
-    println!("{plan}");
     let variables = [
         ("LD_PRELOAD", library().to_str().unwrap()),
         ("FAILING_PLAN", &plan),
@@ -95,6 +94,7 @@ async fn fail<S: Subject>(plan: String, seed: u64) -> String {
     fs::read_to_string(failures.path()).unwrap()
 }
 
+#[expect(clippy::print_stdout, reason = "the seed and the plans repeat a failed test")]
 async fn fail_often<S: Subject>() {
     let seed = seed();
     println!("SEED={seed}");
@@ -103,6 +103,7 @@ async fn fail_often<S: Subject>() {
     let trials = (0..count).map(|_| {
         let (first, error) = (rng.random_range(1..CALLS), ERRORS.choose(&mut rng).unwrap());
         let plan = format!("{first} {} {error}", if rng.random_ratio(1, 4) { 20 } else { 1 });
+        println!("{plan}");
         fail::<S>(plan, rng.random())
     });
     let trials: Vec<_> = trials.collect();

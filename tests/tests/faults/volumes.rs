@@ -40,7 +40,7 @@ pub(crate) trait Subject: Sized {
     fn process(&self) -> &Process;
     async fn fetch(&self, path: &str) -> Answer;
     /// Writes about so many bytes. Returns the answer unless it was confirmed.
-    async fn write(&mut self, bytes: usize) -> Result<(), Answer>;
+    async fn write(&mut self, bytes: usize) -> Result<(), Box<Answer>>;
     /// Checks that every confirmed write can be read.
     async fn read(&self);
 }
@@ -85,7 +85,7 @@ impl Subject for Objects {
         self.client.fetch(path).await
     }
 
-    async fn write(&mut self, bytes: usize) -> Result<(), Answer> {
+    async fn write(&mut self, bytes: usize) -> Result<(), Box<Answer>> {
         let value = json!({ "filler": "x".repeat(bytes) });
         let object = objstore::Object::new(&objstore::Key::fresh(), value.to_string());
         confirmed(self.client.post("/set", object.body()).await)?;
@@ -141,7 +141,7 @@ impl Subject for Payments {
         self.service.fetch(path).await
     }
 
-    async fn write(&mut self, bytes: usize) -> Result<(), Answer> {
+    async fn write(&mut self, bytes: usize) -> Result<(), Box<Answer>> {
         let mut payment = self.merchant.payment(payments::Card::VISA, "EUR", 100);
         payment["custom"] = json!({ "filler": "x".repeat(bytes) });
         let answer = confirmed(self.merchant.charge(&payment).await)?;
@@ -156,8 +156,8 @@ impl Subject for Payments {
     }
 }
 
-fn confirmed(answer: Answer) -> Result<Answer, Answer> {
-    if answer.status.is_success() { Ok(answer) } else { Err(answer) }
+fn confirmed(answer: Answer) -> Result<Answer, Box<Answer>> {
+    if answer.status.is_success() { Ok(answer) } else { Err(Box::new(answer)) }
 }
 
 /// Writes until every write is refused in the way of a full disk.

@@ -265,8 +265,8 @@ async fn errors_show_everything_that_is_missing_or_similar() {
         (&["backup"][..], "the following required arguments were not provided:\n  --to <TO>"),
         (&["import"], "the following required arguments were not provided:\n  --from <FROM>"),
         (
-            &["bakcup"],
-            "unrecognized subcommand 'bakcup'\n  tip: a similar subcommand exists: 'backup'",
+            &["backups"],
+            "unrecognized subcommand 'backups'\n  tip: a similar subcommand exists: 'backup'",
         ),
         (
             &["--max-watch", "1"],

@@ -337,8 +337,8 @@ async fn errors_show_everything_that_is_missing_or_similar() {
                 .to_owned(),
         ),
         (
-            &["payout", "--formt", "x"],
-            "unexpected argument '--formt' found\n  tip: a similar argument exists: '--format'"
+            &["payout", "--formats", "x"],
+            "unexpected argument '--formats' found\n  tip: a similar argument exists: '--format'"
                 .to_owned(),
         ),
     ] {
