@@ -67,10 +67,10 @@ pub(crate) async fn events(traces: &[PathBuf], root: &Path) -> Vec<Event> {
     events
 }
 
-/// Whether the file has the memory that the connections of SQLite share. It is not part of the disk:
-/// the first connection makes it again.
-pub(crate) fn is_shared_memory(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "db-shm")
+/// Whether the file holds nothing of the store: the memory that the connections of SQLite share, which
+/// the first one makes again, or the reserve for a full disk.
+pub(crate) fn holds_nothing(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "db-shm") || file.ends_with("reserve")
 }
 
 fn actions(call: &Call, root: &Path) -> Vec<Action> {
@@ -83,7 +83,7 @@ fn actions(call: &Call, root: &Path) -> Vec<Action> {
         _ => call.file(),
     };
     let path = path.as_ref().and_then(|path| path.strip_prefix(root).ok());
-    let path = path.filter(|path| !is_shared_memory(path));
+    let path = path.filter(|path| !holds_nothing(path));
     match (&*call.name, path.map(Path::to_owned)) {
         (name, None) if SENDS.contains(&name) => answer(call).into_iter().collect(),
         (_, None) => Vec::new(),
@@ -97,6 +97,8 @@ fn actions(call: &Call, root: &Path) -> Vec<Action> {
             vec![Action::Change(path, Change::Write { at: call.number(), data })]
         }
         ("fsync" | "fdatasync", Some(path)) => vec![Action::Sync(path)],
+        // Room behind the end of the file: its content stays.
+        ("fallocate", Some(_)) if call.arguments.contains("FALLOC_FL_KEEP_SIZE, ") => Vec::new(),
         _ => panic!("the model of the disk lacks this call: {call:?}"),
     }
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{
     disk::{Disk, Fate},
-    history::{Event, events, is_shared_memory},
+    history::{Event, events, holds_nothing},
 };
 
 /// The name of the data directory. It does not exist before the service starts.
@@ -71,7 +71,7 @@ impl Record {
         Disk::after(&self.events, |_, _| true).write_to(copy.path(), Fate::Kept, &mut rng);
         let files = |data: &Path| -> HashMap<_, _> {
             let files = fs::read_dir(data).unwrap().map(|file| file.unwrap().path());
-            let files = files.filter(|file| !is_shared_memory(file));
+            let files = files.filter(|file| !holds_nothing(file));
             files
                 .map(|file| (file.file_name().unwrap().to_owned(), fs::read(file).unwrap()))
                 .collect()
