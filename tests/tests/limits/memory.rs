@@ -36,8 +36,8 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(20);
 /// Samples in a second.
 const SECOND: usize = 50;
 
-/// Runs one of these tests at a time, because each needs the open files and the processors.
-static TURN: Mutex<()> = Mutex::const_new(());
+/// Runs one test of memory or load at a time, because each needs the open files and the processors.
+pub(crate) static TURN: Mutex<()> = Mutex::const_new(());
 
 /// Bytes of memory that docker-compose.yml gives a service.
 fn memory(kind: Kind) -> u64 {

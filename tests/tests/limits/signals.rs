@@ -15,7 +15,10 @@ use blackbox::{
 };
 use tokio::task::JoinSet;
 
-use crate::subject::{Kind, Subject, eventually};
+use crate::{
+    memory::TURN,
+    subject::{Kind, Subject, eventually},
+};
 
 /// Clients that send requests at the same time.
 const CLIENTS: usize = 4;
@@ -27,6 +30,7 @@ const NOBODY: u32 = 65534;
 const REQUESTS: usize = 5;
 
 async fn lives_through_signals(kind: Kind) {
+    let _turn = TURN.lock().await;
     let settings = match kind {
         Kind::Payments => &[("PAYMENTS_ATTEMPT_LIMIT", "off")][..],
         _ => &[],
