@@ -191,7 +191,7 @@ fn may_hold_secret(setting: &str, value: &str) -> bool {
     name.ends_with("_URL") || name.ends_with("_KEY") || value.contains("://") || value.contains('@')
 }
 
-/// What clap says before the usage: what is wrong, all that is missing, and what is similar.
+/// The message of clap without the usage: the fault, all missing arguments, and similar names.
 fn rendered(error: &clap::Error) -> String {
     let mut text = error.to_string();
     for (_, value) in error.context() {

@@ -36,7 +36,7 @@ pub struct Operations {
     readiness: Arc<dyn Fn() -> Readiness + Send + Sync>,
 }
 
-/// What a service can do at the moment.
+/// The requests that a service can serve at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readiness {
     /// Everything.

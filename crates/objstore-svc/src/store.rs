@@ -307,7 +307,7 @@ impl Store {
         })
     }
 
-    /// What the store can do at the moment: for the readiness check.
+    /// For the readiness check.
     pub(crate) fn readiness(&self) -> Readiness {
         engine!(self, engine => engine.readiness())
     }

@@ -323,7 +323,7 @@ impl Store {
         &self.aside
     }
 
-    /// What the store can do at the moment: for the readiness check.
+    /// For the readiness check.
     pub(crate) fn readiness(&self) -> Readiness {
         engine!(self, engine => engine.readiness())
     }

@@ -27,7 +27,7 @@ const RESERVE: &str = "reserve";
 /// The name of the reserve after the disk failed. It stays until an operator deletes it.
 const FAILED: &str = "disk-failed";
 
-/// Bytes of the reserve.
+/// Size of the reserve in bytes: enough for a service to start and to commit small batches.
 const RESERVE_BYTES: u64 = 1024 * 1024;
 
 /// The reserve is taken only if the volume has this many times its size. Otherwise, it would take
@@ -62,11 +62,11 @@ struct Outage {
 #[derive(Clone, Copy)]
 pub(super) struct Volume {
     pub(super) size: u64,
-    /// What the process can still use.
+    /// Bytes that this process can still use.
     pub(super) free: u64,
 }
 
-/// What the metrics show.
+/// The values of the metrics.
 struct Stats {
     free: u64,
     wal: u64,
@@ -119,7 +119,7 @@ impl Disk {
         disk
     }
 
-    /// What a service can do whose database answers.
+    /// The readiness of a service whose database answers.
     pub fn readiness(&self) -> Readiness {
         if self.is_full() { Readiness::ReadOnly("disk_full") } else { Readiness::Ready }
     }

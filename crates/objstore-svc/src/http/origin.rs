@@ -17,7 +17,7 @@ use super::{App, Error};
 /// Scripts cannot set it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What a page of a listed origin may send. Its browser remembers this for ten minutes.
+/// The requests that a page of a listed origin may send. Its browser remembers this for ten minutes.
 const PREFLIGHT: [(HeaderName, HeaderValue); 3] = [
     (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST")),
     (
