@@ -129,6 +129,7 @@ mod sqlite {
                 Self::Sqlite(error) => error.exit_code(),
                 Self::File(error) | Self::Thread(error) => error.exit_code(),
                 Self::InUse => AWAY,
+                Self::Directory(error) => error.exit_code(),
             }
         }
     }

@@ -60,7 +60,7 @@ pub use disk::Disk;
 pub use embedded::{Embedded, StartError, WriterThread, failure};
 pub use migrate::migrate;
 pub use reader::{Lookups, Readers, announce_commit};
-pub use recovery::recover;
+pub use recovery::{open_beside, recover};
 
 /// How long a connection waits for a lock that another process holds, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

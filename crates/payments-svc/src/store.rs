@@ -141,8 +141,6 @@ pub(crate) enum PayoutError {
     Open(#[from] database::OpenError),
     #[error(transparent)]
     OpenSqlite(#[from] sqlite::OpenError),
-    #[error("the database cannot be read: {0}")]
-    Read(#[source] rusqlite::Error),
     #[error("the payouts are not complete: {0}; run the command again")]
     NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the payouts are not complete: a payout panicked, which is a defect of the program")]
@@ -156,7 +154,6 @@ impl Fatal for PayoutError {
         match self {
             Self::Open(error) => error.exit_code(),
             Self::OpenSqlite(error) => error.exit_code(),
-            Self::Read(error) => error.exit_code(),
             Self::NotBooked(_) => AWAY,
             Self::Panicked => USAGE,
             Self::Interrupted(error) => error.exit_code(),

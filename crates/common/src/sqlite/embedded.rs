@@ -13,7 +13,10 @@ use std::{
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 use tokio_util::sync::CancellationToken;
 
-use super::{checkpoint::Checkpointer, disk::Disk, open, reader::Lookups, room::Room};
+use super::{
+    checkpoint::Checkpointer, directory::DirectoryError, disk::Disk, open, reader::Lookups,
+    room::Room,
+};
 use crate::batch::{Engine, Failure, Runner};
 
 /// Pause between two attempts to empty the log of a full disk.
@@ -34,6 +37,9 @@ pub enum StartError {
     /// The writer, its runtime or the checkpoint thread did not start.
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] io::Error),
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
 }
 
 /// The only connection of this process that writes, with its checkpoints.

@@ -12,7 +12,7 @@ use std::{
 use common::{
     progress::Progress,
     sql::{ColumnError, Columns, Param},
-    sqlite::{self as engine, Directory, DirectoryError},
+    sqlite as engine,
 };
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -49,19 +49,9 @@ pub(in super::super) async fn pay_out(
     delay: Duration,
     progress: &Progress,
 ) -> Result<PaidRun, PayoutError> {
-    let path = data_dir.join(DATABASE);
-    // Fails if there is no database, which `open` would create.
-    drop(engine::open_reader(&path).map_err(PayoutError::Read)?);
-    // Without a service, this process is the one that opens the store after an unclean end.
-    let (mut db, _directory) = match Directory::own(data_dir, DATABASE) {
-        Ok(directory) => {
-            let (db, _) = engine::recover(&directory).map_err(OpenError::from)?;
-            (db, Some(directory))
-        }
-        Err(DirectoryError::InUse(_)) => (engine::open(&path)?, None),
-        Err(error) => return Err(OpenError::from(error).into()),
-    };
+    let (mut db, _directory) = engine::open_beside(data_dir, DATABASE).map_err(OpenError::from)?;
     db.busy_handler(Some(retry_lock))?;
+    let path = data_dir.join(DATABASE);
     payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run, delay, progress).await
 }
 
