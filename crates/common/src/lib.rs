@@ -8,6 +8,8 @@ pub mod aside;
 pub mod batch;
 pub mod bearer;
 pub mod body;
+#[cfg(all(feature = "postgres", feature = "sqlite"))]
+pub mod clock;
 pub mod config;
 pub mod edge;
 pub mod error;
