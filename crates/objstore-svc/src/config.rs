@@ -45,6 +45,8 @@ pub(crate) enum Command {
         #[arg(long)]
         from: PathBuf,
     },
+    /// Lets the service delete by time again after a jump of the clock: the clock is right now
+    ConfirmClock,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -4,7 +4,9 @@
 //!    batch, so several replicas delete an object once, and the clock of a replica does not matter.
 //! 2. A presence lasts for the grace time after the last stream of its client. Each replica extends
 //!    the presences of its own connected clients, before they are close to their end.
-//! 3. While a replica or the database is down, clients cannot connect. So after a start, and after
+//! 3. After a jump of the clock, nothing is deleted or extended until it is right again
+//!    ([`Store::clock`]).
+//! 4. While a replica or the database is down, clients cannot connect. So after a start, and after
 //!    a failure, a replica waits for the grace time before it treats a client as gone.
 
 use std::{sync::Arc, time::Duration};
@@ -40,7 +42,7 @@ impl Expiry {
         loop {
             ticks.tick().await;
             let keeping = self.keep_presences().await;
-            if keeping.is_err() || kept.elapsed() > OUTAGE {
+            if !matches!(keeping, Ok(true)) || kept.elapsed() > OUTAGE {
                 outage = Instant::now();
             }
             kept = Instant::now();
@@ -59,7 +61,11 @@ impl Expiry {
         }
     }
 
-    async fn keep_presences(&self) -> Result<(), StoreError> {
+    /// Returns whether the clock is right.
+    async fn keep_presences(&self) -> Result<bool, StoreError> {
+        if self.store.clock().turn().await?.is_none() {
+            return Ok(false);
+        }
         for left in self.connected.take_left().chunks(PRESENCE_PAGE) {
             self.store.keep_presences(left.to_vec(), false).await?;
         }
@@ -75,6 +81,6 @@ impl Expiry {
             }
             after = page.last().copied();
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -18,7 +18,7 @@ mod watch;
 use crate::{
     config::{Cli, Command, DEFAULT_PORT},
     service::{start, store_config},
-    store::{backup, import},
+    store::{backup, confirm_clock, import},
 };
 
 #[global_allocator]
@@ -38,5 +38,6 @@ fn main() -> ExitCode {
             let store = or_exit(store_config(&config));
             progress::run("import", |progress| import(&store, &from, progress))
         }
+        Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(store_config(&config)))),
     }
 }

@@ -30,7 +30,7 @@ use crate::{
     expiry::Expiry,
     http::{self, App, metrics, origin::Origins},
     rules::{self, Reload, RulesFileError},
-    store::{OpenError, Store, StoreConfig, now},
+    store::{OpenError, Store, StoreConfig},
     watch::{Connected, Hub},
 };
 
@@ -128,6 +128,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     limits.extend(store.limits());
     registry.register(Box::new(LimitMetrics::new(limits)?))?;
     registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;
+    registry.register(Box::new(Arc::clone(store.clock()).metrics()))?;
     if let Some(disk) = store.disk() {
         registry.register(Box::new(disk.metrics()))?;
     }
@@ -248,7 +249,7 @@ async fn reap(store: Store) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        if let Err(error) = store.reap(now()).await {
+        if let Err(error) = store.reap().await {
             tracing::warn!(cause = %error, "could not remove expired sessions and unused clients");
         }
     }

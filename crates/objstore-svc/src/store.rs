@@ -36,6 +36,7 @@ use std::{
 
 use common::{
     batch::WriteError,
+    clock::{self, ClockError, JobClock},
     exit::Fatal,
     limits::Limited,
     operations::Readiness,
@@ -98,6 +99,8 @@ pub(crate) enum OpenError {
     Sqlite(#[from] sqlite::OpenError),
     #[error(transparent)]
     Postgres(#[from] database::OpenError),
+    #[error(transparent)]
+    Clock(#[from] ClockError),
 }
 
 impl Fatal for OpenError {
@@ -105,6 +108,7 @@ impl Fatal for OpenError {
         match self {
             Self::Sqlite(error) => error.exit_code(),
             Self::Postgres(error) => error.exit_code(),
+            Self::Clock(error) => error.exit_code(),
         }
     }
 }
@@ -121,6 +125,12 @@ pub(crate) fn backup(
         Some(_) => Err(BackupError::Postgres),
         None => sqlite::backup(&config.data_dir, target, progress),
     }
+}
+
+/// Lets expiry and trimming go on after a jump of the clock: the clock is right. Running services
+/// can keep using the store.
+pub(crate) fn confirm_clock(config: &StoreConfig) -> Result<(), ClockError> {
+    clock::confirm(config.database.as_ref(), &config.data_dir, sqlite::DATABASE)
 }
 
 /// Why an operation or a read failed. A rejected operation is not an error here: its answer is a
@@ -301,7 +311,7 @@ impl Store {
                 (Self::Postgres(Arc::new(engine)), feed)
             }
             None => {
-                let (engine, feed) = Sqlite::open(config)?;
+                let (engine, feed) = Sqlite::open(config).await?;
                 (Self::Sqlite(Arc::new(engine)), feed)
             }
         })
@@ -328,6 +338,11 @@ impl Store {
     /// Commits all pending writes, then closes the store.
     pub(crate) async fn close(&self) {
         engine!(self, engine => engine.close().await)
+    }
+
+    /// The clock of what the store deletes by time.
+    pub(crate) fn clock(&self) -> &Arc<JobClock> {
+        &self.shared().clock
     }
 
     fn shared(&self) -> &Shared {
@@ -444,8 +459,10 @@ impl Store {
 
     /// Deletes sessions that expired at least one lifetime ago, clients without sessions, and
     /// unused clients whose removal is due.
-    pub(crate) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
-        while self.write(Operation::Reap { now }).await?.is_ok_and(|done| done.more) {}
+    pub(crate) async fn reap(&self) -> Result<(), StoreError> {
+        while let Some(now) = self.clock().turn().await?
+            && self.write(Operation::Reap { now }).await?.is_ok_and(|done| done.more)
+        {}
         Ok(())
     }
 
@@ -480,9 +497,11 @@ impl Store {
     /// Deletes every object whose time has passed by the clock of the store, and if `gone` those
     /// whose client is gone. Reads first, because a write locks the store.
     pub(crate) async fn expire(&self, gone: bool) -> Result<(), StoreError> {
-        while engine!(self, engine => engine.is_due(gone).await?) {
+        while let Some(now) = self.clock().turn().await?
+            && engine!(self, engine => engine.is_due(gone, now).await?)
+        {
             // An expiry is never refused.
-            let _ = self.write(Operation::Expire { gone }).await?;
+            let _ = self.write(Operation::Expire { gone, now }).await?;
         }
         Ok(())
     }
@@ -572,6 +591,12 @@ impl Store {
     /// Reads a page of the change log after the revision `after`.
     pub(crate) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
         engine!(self, engine => Ok(engine.log(after).await?))
+    }
+}
+
+impl From<ClockError> for StoreError {
+    fn from(error: ClockError) -> Self {
+        Self::NotRead(error.into())
     }
 }
 

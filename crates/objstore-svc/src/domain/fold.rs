@@ -164,8 +164,8 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    /// The engine has read the objects by the clock of the store, under the lock of the batch. So no
-    /// replica deletes one early or twice, and a set before this batch keeps its object.
+    /// The engine has read the objects under the lock of the batch. So no replica deletes one twice,
+    /// and a set before this batch keeps its object.
     fn expire(&mut self) {
         let mut deleted = HashSet::new();
         for (object, cause) in std::mem::take(&mut self.known.expired) {

@@ -30,9 +30,9 @@ pub(crate) enum Operation {
     Set { object: Arc<Object>, intent: Intent, lifespan: Lifespan },
     /// Deletes an object. Rejected if it does not exist.
     Delete { key: Key, intent: Intent },
-    /// Deletes objects whose time has passed, and if `gone` those whose client is gone. It is always
-    /// alone in its batch.
-    Expire { gone: bool },
+    /// Deletes objects whose time has passed at `now`, and if `gone` those whose client is gone. It is
+    /// always alone in its batch.
+    Expire { gone: bool, now: Timestamp },
     /// Sets how long the presences of these clients last, if they have one: longer if the clients
     /// are `connected`. It is always alone in its batch.
     KeepPresences { clients: Vec<ClientId>, connected: bool },

@@ -23,6 +23,7 @@ use std::{
 
 use common::{
     batch::Queue,
+    clock::{ClockTable, JobClock},
     operations::Readiness,
     postgres::{
         CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, WAIT, query,
@@ -57,6 +58,7 @@ mod writes;
 use find::Search;
 use load::Keys;
 use tail::Tail;
+use upkeep::Upkeep;
 use writer::Writer;
 
 /// Sockets may use `1 / SOCKET_SHARE` of the connections of the pool, at most one for each core:
@@ -119,13 +121,14 @@ impl Postgres {
     pub(super) async fn open(
         config: &StoreConfig,
         database: &DatabaseConfig,
-    ) -> Result<(Self, Feed), OpenError> {
+    ) -> Result<(Self, Feed), super::OpenError> {
         let connections = database.connections;
         let database = Database::of(database)?;
         migrate(&database).await?;
         let (epoch, revision) = load_epoch(&database).await?;
-        let shared = Shared::new(config, epoch);
         let pool = Arc::new(Pool::new(&database, connections, SETTINGS)?);
+        let clock = JobClock::open(ClockTable::Postgres(Arc::clone(&pool))).await?;
+        let shared = Shared::new(config, epoch, clock);
         let (committed, receiver) = mpsc::channel(COMMITTED_LENGTH);
         let (news, feed) = mpsc::channel(FEED_LENGTH);
         let backend = Arc::<AtomicI32>::default();
@@ -154,7 +157,12 @@ impl Postgres {
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(tail.run());
-        tasks.spawn(upkeep::run(Arc::clone(&pool), config.clone(), Arc::clone(&stats)));
+        let upkeep = Upkeep {
+            shared: Arc::clone(&shared),
+            config: config.clone(),
+            stats: Arc::clone(&stats),
+        };
+        tasks.spawn(upkeep.run(Arc::clone(&pool)));
         let cores = available_parallelism().map_or(2, usize::from);
         let reading = Arc::clone(&pool);
         let read = move |keys| objects(Arc::clone(&reading), keys);
@@ -236,8 +244,8 @@ impl Postgres {
         Ok(client)
     }
 
-    pub(super) async fn is_due(&self, gone: bool) -> Result<bool, Error> {
-        let [found] = self.query([(read::IS_DUE, &[&gone])]).await?;
+    pub(super) async fn is_due(&self, gone: bool, now: Timestamp) -> Result<bool, Error> {
+        let [found] = self.query([(read::IS_DUE, &[&gone, &now])]).await?;
         Ok(found.first().ok_or(Error::NoRow)?.try_get(0)?)
     }
 

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use common::batch::{Cost, Decided, Limits, Panicked};
+use common::{
+    batch::{Cost, Decided, Limits, Panicked},
+    clock::JobClock,
+};
 
 use super::{StoreConfig, positions::Positions, sessions::SessionCache};
 use crate::domain::{
@@ -36,10 +39,11 @@ pub(super) struct Shared {
     /// The newest epoch that this process has seen.
     epoch: Mutex<Epoch>,
     expired: AtomicU64,
+    pub(super) clock: Arc<JobClock>,
 }
 
 impl Shared {
-    pub(super) fn new(config: &StoreConfig, epoch: Epoch) -> Arc<Self> {
+    pub(super) fn new(config: &StoreConfig, epoch: Epoch, clock: JobClock) -> Arc<Self> {
         let rules = Rules {
             owner: config.owner,
             lifetime: config.lifetime,
@@ -54,6 +58,7 @@ impl Shared {
             positions,
             epoch: Mutex::new(epoch),
             expired: AtomicU64::new(0),
+            clock: Arc::new(clock),
         })
     }
 

@@ -24,6 +24,7 @@ use std::{
 use common::{
     aside::{Aside, Panicked},
     batch::Queue,
+    clock::{ClockError, ClockTable, JobClock},
     exit::Fatal,
     migration::MigrationError,
     operations::Readiness,
@@ -78,6 +79,8 @@ pub(crate) enum OpenError {
     Writer(#[from] engine::StartError),
     #[error(transparent)]
     Migration(#[from] MigrationError),
+    #[error(transparent)]
+    Clock(#[from] ClockError),
 }
 
 impl Fatal for OpenError {
@@ -87,6 +90,7 @@ impl Fatal for OpenError {
             Self::Sqlite(error) => error.exit_code(),
             Self::Writer(error) => error.exit_code(),
             Self::Migration(error) => error.exit_code(),
+            Self::Clock(error) => error.exit_code(),
         }
     }
 }
@@ -109,11 +113,13 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
+    pub(super) async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
         let directory = Directory::own(&config.data_dir, DATABASE)?;
         let path = directory.database();
         let (mut connection, disk) = engine::recover(&directory)?;
-        let shared = Shared::new(config, prepare(&mut connection)?);
+        let epoch = prepare(&mut connection)?;
+        let clock = JobClock::open(ClockTable::Sqlite(path.to_owned())).await?;
+        let shared = Shared::new(config, epoch, clock);
 
         let cores = available_parallelism().map_or(2, usize::from);
         let socket_threads = (cores / 2).max(1);
@@ -231,8 +237,8 @@ impl Sqlite {
         self.read_on(&self.socket_reads, move |connection| read::log(connection, after)).await
     }
 
-    pub(super) async fn is_due(&self, gone: bool) -> Result<bool, StoreError> {
-        Ok(self.lookups.read(|connection| read::is_due(connection, gone, now()))?)
+    pub(super) async fn is_due(&self, gone: bool, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.lookups.read(|connection| read::is_due(connection, gone, now))?)
     }
 
     pub(super) async fn presences(

@@ -38,9 +38,9 @@ pub(crate) struct Needs<'a> {
     pub(crate) sessions: HashSet<ClientId>,
     /// Clients to examine for expired sessions, or because they are unused.
     pub(crate) reap: Option<Reap>,
-    /// Whether objects are read whose time has passed by the clock of the store.
-    pub(crate) expired: bool,
-    /// Whether presences that have ended are read, too.
+    /// Objects are read whose last millisecond is before this time.
+    pub(crate) expired: Option<Timestamp>,
+    /// Whether presences are read, too.
     pub(crate) gone: bool,
     /// Whether the newest access rules are read.
     pub(crate) rules: bool,
@@ -81,8 +81,8 @@ impl<'a> Needs<'a> {
                     needs.watches.insert((*client, pattern));
                     ends += u64::from(matches!(operation, Operation::Unwatch { .. }));
                 }
-                Operation::Expire { gone } => {
-                    needs.expired = true;
+                Operation::Expire { gone, now } => {
+                    needs.expired = Some(*now);
                     needs.gone = *gone;
                 }
                 Operation::AdoptRules { .. } => needs.rules = true,
@@ -108,7 +108,7 @@ impl<'a> Needs<'a> {
             && self.objects.is_empty()
             && self.clients.is_empty()
             && self.reap.is_none()
-            && !self.expired
+            && self.expired.is_none()
             && !self.rules
     }
 }

@@ -106,8 +106,8 @@ impl Rows {
         for &client in &needs.sessions {
             known.sessions.insert(client, self.sessions_of(client));
         }
-        if needs.expired {
-            (known.expired, known.absent) = self.expired(needs.gone);
+        if let Some(now) = needs.expired {
+            (known.expired, known.absent) = self.expired(now, needs.gone);
         }
         if let Some(Reap { before, now }) = needs.reap {
             for (&client, row) in &self.clients {
@@ -125,32 +125,30 @@ impl Rows {
     }
 
     /// The objects that end, and the clients of ended presences without an object.
-    fn expired(&self, gone: bool) -> (Vec<(Arc<Object>, Cause)>, Vec<ClientId>) {
+    fn expired(&self, now: Timestamp, gone: bool) -> (Vec<(Arc<Object>, Cause)>, Vec<ClientId>) {
         let causes: &[_] = if gone { &[Cause::Expired, Cause::Gone] } else { &[Cause::Expired] };
         let with = |cause| {
-            let rows = self.objects.values().filter(move |row| self.is_over(row, cause));
+            let rows = self.objects.values().filter(move |row| self.is_over(row, cause, now));
             rows.map(move |row| (Arc::clone(&row.object), cause))
         };
         let objects = causes.iter().flat_map(|cause| with(*cause)).collect();
         let has_object = |id| self.objects.values().any(|row| row.present == Some(id));
-        let absent = self
-            .presences
-            .iter()
-            .filter(|(id, last)| gone && **last < self.now && !has_object(**id));
+        let absent =
+            self.presences.iter().filter(|(id, last)| gone && **last < now && !has_object(**id));
         (objects, absent.map(|(id, _)| *id).collect())
     }
 
-    fn is_over(&self, row: &ObjectRow, cause: Cause) -> bool {
+    fn is_over(&self, row: &ObjectRow, cause: Cause, now: Timestamp) -> bool {
         let last = match cause {
             Cause::Expired => row.expires,
             Cause::Gone => row.present.map(|client| self.presences[&client]),
         };
-        last.is_some_and(|last| last < self.now)
+        last.is_some_and(|last| last < now)
     }
 
     /// All rows, with ended watches counted, every client due for a reap, and the objects that end.
     fn everything(&self, gone: bool) -> Known {
-        let (expired, absent) = self.expired(gone);
+        let (expired, absent) = self.expired(self.now, gone);
         let mut known =
             Known { epoch: EPOCH, head: self.head, expired, absent, ..Known::default() };
         known.rules = self.rules();
@@ -234,7 +232,7 @@ impl Rows {
         }
         for (record, _) in &changes.records {
             if let Entry::Delete(object, Some(cause)) = &record.entry {
-                assert!(self.is_over(&self.objects[&owned(object.key.parts())], *cause));
+                assert!(self.is_over(&self.objects[&owned(object.key.parts())], *cause, self.now));
             }
         }
         for key in changes.deleted_objects {
@@ -354,7 +352,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => now().prop_map(|now| Operation::Reap { now: now * 20 }),
         3 => (object(), intent(), lifespan())
             .prop_map(|(object, intent, lifespan)| Operation::Set { object, intent, lifespan }),
-        3 => any::<bool>().prop_map(|gone| Operation::Expire { gone }),
+        3 => any::<bool>().prop_map(|gone| Operation::Expire { gone, now: 0 }),
         1 => (prop::collection::vec(client(), 1..3), any::<bool>()).prop_map(
             |(clients, connected)| Operation::KeepPresences { clients, connected }),
         3 => (key(), intent()).prop_map(|(key, intent)| Operation::Delete { key, intent }),
@@ -414,21 +412,25 @@ proptest! {
             batched.now += pause;
             single.now += pause;
             let operations = &mut operations[*from..*to];
-            if let Some(Operation::Upkeep { positions, .. }) = operations.last_mut() {
+            match operations.last_mut() {
                 // A client cannot acknowledge a future revision.
-                positions.iter_mut().for_each(|(_, at)| *at = batched.head.revision.min(*at));
+                Some(Operation::Upkeep { positions, .. }) => {
+                    positions.iter_mut().for_each(|(_, at)| *at = batched.head.revision.min(*at));
+                }
+                Some(Operation::Expire { now, .. }) => *now = batched.now,
+                _ => {}
             }
             let batch: Vec<_> = operations.iter().collect();
             let answers = batched.run(batched.load(&Needs::of(&batch, &rules())), &batch);
             let run_alone = |operation: &Operation| {
-                let gone = matches!(operation, Operation::Expire { gone: true });
+                let gone = matches!(operation, Operation::Expire { gone: true, .. });
                 single.run(single.everything(gone), &[operation])
             };
             let one_by_one: Vec<_> = batch.iter().copied().flat_map(run_alone).collect();
             prop_assert_eq!(answers, one_by_one);
             prop_assert_eq!(batched.clone().without_unneeded(), single.clone().without_unneeded());
-            if let [Operation::Expire { gone }] = operations {
-                prop_assert!(batched.expired(*gone).0.is_empty());
+            if let [Operation::Expire { gone, now }] = operations {
+                prop_assert!(batched.expired(*now, *gone).0.is_empty());
             }
         }
     }

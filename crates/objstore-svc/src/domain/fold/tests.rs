@@ -241,7 +241,7 @@ fn an_expiry_deletes_each_object_once_with_its_first_cause() {
     let expired = [(&first, Cause::Expired), (&first, Cause::Gone), (&second, Cause::Gone)]
         .map(|(object, cause)| (Arc::clone(object), cause));
     let known = Known { expired: expired.into(), absent: vec![client(2)], ..known() };
-    let (answers, changes) = fold(known, &[Operation::Expire { gone: true }]);
+    let (answers, changes) = fold(known, &[Operation::Expire { gone: true, now: 0 }]);
     assert_eq!(answers, [Ok(12)]);
     let keys = [&first, &second].map(|object| object.key.clone());
     assert_eq!(changes.deleted_objects.into_iter().collect::<HashSet<_>>(), HashSet::from(keys));

@@ -70,26 +70,27 @@ const DUE: &str = "WITH ended AS (
          greatest((SELECT count(*) FROM ended), (SELECT count(*) FROM unused)) >= $3
      FROM taken LEFT JOIN sessions ON client = id";
 
-/// Up to `$1` objects whose time has passed, those due first at the front. No object follows after
-/// `$2` bytes of values.
+/// Up to `$1` objects whose last millisecond is before `$3`, those due first at the front. No object
+/// follows after `$2` bytes of values.
 const EXPIRED: &str = "SELECT type, namespace, name, value, owner, revision FROM (
          SELECT *, sum(octet_length(value)) OVER (
              ORDER BY expires ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
          ) AS before FROM (
              SELECT * FROM objects
-             WHERE expires < (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+             WHERE expires < $3
              ORDER BY expires LIMIT $1
          ) AS due
      ) AS page WHERE coalesce(before, 0) < $2 ORDER BY expires";
 
-/// Presences that have ended, each with its objects. The limits are those of [`EXPIRED`].
+/// Presences whose last millisecond is before `$3`, each with its objects. The limits are those of
+/// [`EXPIRED`].
 const GONE: &str = "SELECT client, type, namespace, name, value, owner, revision FROM (
          SELECT *, sum(octet_length(value)) OVER (
              ORDER BY until ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
          ) AS before FROM (
              SELECT until, client, type, namespace, name, value, owner, revision
              FROM presences LEFT JOIN objects ON present = client
-             WHERE until < (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+             WHERE until < $3
              ORDER BY until LIMIT $1
          ) AS due
      ) AS page WHERE coalesce(before, 0) < $2";
@@ -138,7 +139,8 @@ pub(super) async fn load(
     let of_watches: [&(dyn ToSql + Sync); 4] = [&watchers, kinds, namespaces, names];
     let of_sessions: [&(dyn ToSql + Sync); 1] = [&with_sessions];
     let of_due: [&(dyn ToSql + Sync); 3] = [&before, &now, &limit];
-    let of_expired: [&(dyn ToSql + Sync); 2] = [&objects_at_once, &bytes_at_once];
+    let expired_at = needs.expired.unwrap_or_default();
+    let of_expired: [&(dyn ToSql + Sync); 3] = [&objects_at_once, &bytes_at_once, &expired_at];
     let statements: [(bool, Statement<'_>); 10] = [
         (true, LOCK),
         (!needs.owners.is_empty(), (OWNERS, &of_owners)),
@@ -147,7 +149,7 @@ pub(super) async fn load(
         (!needs.watches.is_empty(), (WATCHES, &of_watches)),
         (!needs.sessions.is_empty(), (SESSIONS, &of_sessions)),
         (needs.reap.is_some(), (DUE, &of_due)),
-        (needs.expired, (EXPIRED, &of_expired)),
+        (needs.expired.is_some(), (EXPIRED, &of_expired)),
         (needs.gone, (GONE, &of_expired)),
         (needs.rules, (RULES, &[])),
     ];

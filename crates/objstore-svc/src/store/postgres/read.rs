@@ -21,12 +21,12 @@ pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, re
      JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
          USING (type, namespace, name)";
 
-/// Whether the time of an object, or if `$1` of a presence, has passed. `least` ignores nulls. Only
-/// the indexes of deadlines have their order.
+/// Whether the last millisecond of an object, or if `$1` of a presence, is before `$2`. `least` ignores
+/// nulls. Only the indexes of deadlines have their order.
 pub(super) const IS_DUE: &str = "SELECT coalesce(least(
          (SELECT expires FROM objects WHERE expires IS NOT NULL ORDER BY expires LIMIT 1),
          (SELECT until FROM presences WHERE $1 ORDER BY until LIMIT 1)
-     ) < floor(extract(epoch FROM clock_timestamp()) * 1000), FALSE)";
+     ) < $2, FALSE)";
 
 /// The first `$4` presences after `($2, $3)` that end within `$1` milliseconds.
 pub(super) const PRESENCES: &str = "SELECT until, client FROM presences

@@ -5,10 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use common::sql::Columns;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{
-    super::{now, rows},
-    read,
-};
+use super::{super::rows, read};
 use crate::domain::{
     Cause, ClientId, Object, Timestamp, TokenDigest, WatchCounts,
     fold::{
@@ -63,14 +60,14 @@ pub(super) fn load(
             known.sessions.insert(client, sessions(connection, client)?);
         }
     }
-    if needs.expired {
-        known.expired = expired(connection, now())?;
+    if let Some(now) = needs.expired {
+        known.expired = expired(connection, now)?;
+        if needs.gone {
+            gone(connection, now, &mut known)?;
+        }
     }
     if needs.rules {
         known.rules = read::adopted_rules(connection)?.digest;
-    }
-    if needs.gone {
-        gone(connection, now(), &mut known)?;
     }
     Ok(known)
 }

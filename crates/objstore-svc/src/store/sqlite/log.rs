@@ -39,10 +39,15 @@ impl Retention {
     }
 
     /// Whether to delete the oldest record: it is too old, or the change log is too large. The
-    /// newest record is always kept.
-    pub(super) fn must_delete_oldest(self, oldest: Oldest, head: Head, now: Timestamp) -> bool {
+    /// newest record is always kept. Without `now`, no record is too old.
+    pub(super) fn must_delete_oldest(
+        self,
+        oldest: Oldest,
+        head: Head,
+        now: Option<Timestamp>,
+    ) -> bool {
         oldest.revision < head.revision
-            && (now.saturating_sub(oldest.at) > self.age
+            && (now.is_some_and(|now| now.saturating_sub(oldest.at) > self.age)
                 || head.bytes.saturating_sub(oldest.bytes_through) > self.bytes)
     }
 
@@ -52,7 +57,7 @@ impl Retention {
         self,
         transaction: &Connection,
         head: Head,
-        now: Timestamp,
+        now: Option<Timestamp>,
     ) -> rusqlite::Result<Option<Oldest>> {
         let mut statement = transaction
             .prepare_cached("SELECT revision, at, bytes_through FROM log ORDER BY revision")?;

@@ -114,7 +114,8 @@ impl Writer {
         }
         self.trimmed.set(Instant::now());
         let State { head, oldest } = self.state.get();
-        oldest.is_some_and(|oldest| self.retention.must_delete_oldest(oldest, head, now()))
+        let now = self.shared.clock.latest();
+        oldest.is_some_and(|oldest| self.retention.must_delete_oldest(oldest, head, now))
     }
 }
 
@@ -165,7 +166,8 @@ impl Engine for Writer {
         let head = changes.head;
         let mut oldest = self.state.get().oldest;
         if changes.trims {
-            oldest = self.retention.trim(&open, head, at).map_err(failure)?;
+            let now = self.shared.clock.latest();
+            oldest = self.retention.trim(&open, head, now).map_err(failure)?;
         } else if let (None, Some((first, bytes_through))) = (oldest, changes.records.first()) {
             let (revision, bytes_through) = (first.revision, *bytes_through);
             oldest = Some(Oldest { revision, at, bytes_through });
