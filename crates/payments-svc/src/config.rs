@@ -86,6 +86,9 @@ pub(crate) enum Command {
     /// Compare an acquirer's settlement file with the books, and print every difference as CSV; exits
     /// 0 if there are none, and 1 if there are some
     Reconcile(ReconcileOptions),
+    /// Let the service delete and void by time again after a jump of the clock: the clock is right
+    /// now
+    ConfirmClock,
     /// Create an app and two test merchants, once, and write their keys to demo.env in the data
     /// directory; with SQLite, the service must not be running
     Seed,

@@ -15,7 +15,8 @@
 //!    atomic, so that nothing is left half done. [`Invitations`] and [`Deliveries`] end differently:
 //!    they first finish and record what they are sending, so that it is not sent twice.
 //! 6. Ages and deadlines are measured by the clock of the store, which all replicas share. So a
-//!    wrong clock on one replica cannot end a payment too early.
+//!    wrong clock on one replica cannot end a payment too early. After a jump of that clock, jobs
+//!    that delete or void by time find nothing ([`Store::job_time`]).
 //! 7. A query returns a limited number of rows. A job reads again until none are left, or leaves
 //!    the rest to the next tick.
 

@@ -32,7 +32,7 @@ use crate::{
     reconcile::reconcile,
     seed::seed,
     service::{start, store_config},
-    store::{backup, check, import},
+    store::{backup, check, confirm_clock, import},
 };
 
 #[global_allocator]
@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         Some(Command::Reconcile(options)) => {
             progress::run("reconcile", |progress| reconcile(&config, &options, progress))
         }
+        Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(store_config(&config)))),
         Some(Command::Seed) => finish(seed(&config)),
     }
 }

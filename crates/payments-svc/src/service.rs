@@ -191,6 +191,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     limited.extend(deliveries.limits());
     registry.register(Box::new(LimitMetrics::new(limited)?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
+    registry.register(Box::new(Arc::clone(store.clock()).metrics()))?;
     if let Some(disk) = store.disk() {
         registry.register(Box::new(disk.metrics()))?;
     }

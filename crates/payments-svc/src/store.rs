@@ -31,6 +31,7 @@ use std::{
 use common::{
     aside::{Aside, Panicked},
     batch::{Stats, WriteError},
+    clock::{self, ClockError, ClockTable, JobClock},
     exit::{AWAY, Fatal, USAGE},
     limits::Limited,
     operations::Readiness,
@@ -96,6 +97,8 @@ pub(crate) enum OpenError {
     Sqlite(#[from] sqlite::OpenError),
     #[error(transparent)]
     Postgres(#[from] database::OpenError),
+    #[error(transparent)]
+    Clock(#[from] ClockError),
 }
 
 impl Fatal for OpenError {
@@ -103,6 +106,7 @@ impl Fatal for OpenError {
         match self {
             Self::Sqlite(error) => error.exit_code(),
             Self::Postgres(error) => error.exit_code(),
+            Self::Clock(error) => error.exit_code(),
         }
     }
 }
@@ -117,6 +121,12 @@ pub(crate) fn backup(
         Some(_) => Err(BackupError::Postgres),
         None => sqlite::backup(&config.data_dir, target, progress),
     }
+}
+
+/// Lets the jobs that delete or void by time go on after a jump of the clock: the clock is right.
+/// Running services can keep using the store.
+pub(crate) fn confirm_clock(config: &StoreConfig) -> Result<(), ClockError> {
+    clock::confirm(config.database.as_ref(), &config.data_dir, sqlite::DATABASE)
 }
 
 /// Checks the ledger in one snapshot: the whole ledger, or only the changes after the ID `since`.
@@ -205,6 +215,12 @@ pub(crate) enum StoreError {
     Panicked,
 }
 
+impl From<ClockError> for StoreError {
+    fn from(error: ClockError) -> Self {
+        Self::ReadFailed(error.into())
+    }
+}
+
 impl From<Panicked> for StoreError {
     fn from(_: Panicked) -> Self {
         Self::Panicked
@@ -280,6 +296,7 @@ type Select<'a> = (&'a str, &'a [Param<'a>]);
 #[derive(Clone)]
 pub(crate) struct Store {
     engine: Engine,
+    clock: Arc<JobClock>,
     api_keys: Arc<ApiKeys>,
     /// Threads for long work. They use half of the cores and leave the others to requests.
     aside: Aside,
@@ -306,13 +323,27 @@ macro_rules! engine {
 impl Store {
     /// Opens the store. Creates the tables if there are none.
     pub(crate) async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
-        let engine = match &config.database {
-            Some(database) => Engine::Postgres(Arc::new(Postgres::open(database).await?)),
-            None => Engine::Sqlite(Arc::new(Sqlite::open(&config.data_dir, config.cache)?)),
+        let (engine, clock) = match &config.database {
+            Some(database) => {
+                let engine = Postgres::open(database).await?;
+                let clock = ClockTable::Postgres(Arc::clone(engine.pool()));
+                (Engine::Postgres(Arc::new(engine)), clock)
+            }
+            None => {
+                let engine = Sqlite::open(&config.data_dir, config.cache)?;
+                let clock = ClockTable::Sqlite(config.data_dir.join(sqlite::DATABASE));
+                (Engine::Sqlite(Arc::new(engine)), clock)
+            }
         };
+        let clock = Arc::new(JobClock::open(clock).await?);
         let cores = available_parallelism().map_or(2, usize::from);
         let aside = Aside::new((cores / 2).max(1));
-        Ok(Self { engine, api_keys: Arc::new(ApiKeys::new()), aside })
+        Ok(Self { engine, clock, api_keys: Arc::new(ApiKeys::new()), aside })
+    }
+
+    /// The clock of what jobs delete or void by time.
+    pub(crate) fn clock(&self) -> &Arc<JobClock> {
+        &self.clock
     }
 
     /// Threads for long work, so that requests do not wait for it.

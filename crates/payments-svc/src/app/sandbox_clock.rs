@@ -26,6 +26,9 @@ impl Payments {
     /// last error is returned, and the next run repeats what failed.
     pub(crate) async fn finish_advances(&self, ttl: Duration) -> Result<(), NotificationError> {
         let mut failed = None;
+        if self.store.job_time().await?.is_none() {
+            return Ok(());
+        }
         for app in self.store.advanced_apps().await? {
             failed = self.finish_advance(app, ttl).await.err().or(failed);
         }

@@ -21,13 +21,13 @@ use std::{
     convert::Infallible,
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU32, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
 
 use common::limits::{Budget, Limited, Permit};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::{
     sync::{Semaphore, watch},
     task::{AbortHandle, JoinSet},
@@ -105,8 +105,8 @@ struct Shared {
     loads: Semaphore,
     /// Until when this process may send.
     held_until: watch::Sender<Instant>,
-    /// How far the clock of the store is ahead of this machine's, in milliseconds.
-    clock_ahead: AtomicI64,
+    /// The time of the store, and when it was read.
+    clock: watch::Sender<(Timestamp, Instant)>,
 }
 
 impl Shared {
@@ -114,10 +114,11 @@ impl Shared {
         *self.held_until.borrow() > Instant::now()
     }
 
-    /// The time of the store, so that all replicas agree when a retry is due.
+    /// The time of the store, so that all replicas agree when a retry is due. It goes on after a jump
+    /// of the clock, so that no endpoint is given up too early.
     fn now(&self) -> Timestamp {
-        let ahead = SignedDuration::from_millis(self.clock_ahead.load(Ordering::Relaxed));
-        now().checked_add(ahead).unwrap_or_else(|_| now())
+        let (time, read) = *self.clock.borrow();
+        time.checked_add(read.elapsed()).unwrap_or(time)
     }
 }
 
@@ -152,7 +153,7 @@ impl Deliveries {
             events: Budget::new("webhook_events", MAX_EVENTS),
             loads: Semaphore::new(LOADS),
             held_until: watch::Sender::new(Instant::now()),
-            clock_ahead: AtomicI64::new(0),
+            clock: watch::Sender::new((now(), Instant::now())),
         };
         Self {
             shared: Arc::new(shared),
@@ -210,10 +211,9 @@ impl Deliveries {
         let begun = Instant::now();
         let timeline_changes = self.shared.store.timeline_changes();
         let taken = self.shared.store.take_webhooks(MAX_ENDPOINTS).await?;
-        let clock = self.shared.store.database_time().await?;
-        let ahead = clock.duration_since(now()).as_millis();
-        let ahead = i64::try_from(ahead).unwrap_or_default();
-        self.shared.clock_ahead.store(ahead, Ordering::Relaxed);
+        if let Some(now) = self.shared.store.job_time().await? {
+            self.shared.clock.send_replace((now, Instant::now()));
+        }
         self.shared.held_until.send_replace(begun.checked_add(HOLD).unwrap_or(begun));
 
         let taken: HashMap<Id, u32> = taken.into_iter().collect();
@@ -240,7 +240,7 @@ impl Deliveries {
                 }
             }
         }
-        self.set_metrics(clock);
+        self.set_metrics();
         (self.taken, self.timeline_changes) = (Some(begun), timeline_changes);
         Ok(())
     }
@@ -262,10 +262,11 @@ impl Deliveries {
         self.endpoints.insert(id, running);
     }
 
-    fn set_metrics(&self, clock: Timestamp) {
+    fn set_metrics(&self) {
         let oldest = self.endpoints.values().map(|running| running.oldest.load(Ordering::Relaxed));
         let oldest = oldest.filter(|second| *second > 0).min();
-        let age = oldest.map_or(0, |second| clock.as_second().saturating_sub(second.into()));
+        let now = self.shared.now().as_second();
+        let age = oldest.map_or(0, |second| now.saturating_sub(second.into()));
         self.shared.metrics.set_oldest(age.max(0));
     }
 

@@ -80,7 +80,7 @@ impl Outbox {
                 while sending.len() < self.at_once
                     && let Some(queued) = queue.next()
                 {
-                    sending.push(self.send(queued, read_at));
+                    sending.push(self.send(queued));
                 }
                 let Some((entry, answer)) = (tokio::select! {
                     biased;
@@ -130,16 +130,14 @@ impl Outbox {
         Ok(through)
     }
 
-    async fn send(&self, queued: QueuedEntry, read_at: Timestamp) -> (OutboxEntry, Answer) {
+    async fn send(&self, queued: QueuedEntry) -> (OutboxEntry, Answer) {
         let QueuedEntry { entry, attempts, .. } = queued;
         let execution = match self.acquirers.carry_out(&entry, now()).await {
             Ok(execution) => Some(execution),
             Err(error) => {
                 let (cause, failed) = (Cause::new(error), attempts.saturating_add(1));
                 tracing::warn!(entry.id = %entry.id, attempts = failed, %cause, "entry not sent");
-                let age = read_at.duration_since(entry.id.created());
-                let is_old = age >= SignedDuration::try_from(GIVE_UP_AFTER).unwrap_or_default();
-                if is_old { self.give_up(&entry).await } else { None }
+                if self.is_old(&entry).await { self.give_up(&entry).await } else { None }
             }
         };
         let answer = match execution {
@@ -165,6 +163,12 @@ impl Outbox {
             }
         };
         (entry, answer)
+    }
+
+    async fn is_old(&self, entry: &OutboxEntry) -> bool {
+        let limit = SignedDuration::try_from(GIVE_UP_AFTER).unwrap_or_default();
+        let now = self.store.job_time().await.ok().flatten();
+        now.is_some_and(|now| now.duration_since(entry.id.created()) >= limit)
     }
 
     /// Asks for an entry that the acquirer has not answered for [`GIVE_UP_AFTER`]. The question

@@ -25,8 +25,9 @@ use super::{
     postgres, sqlite,
 };
 
-/// The last ID of SQLite. In PostgreSQL, [`ADVANCE_IDS`] replaces it.
-const SKIPPED: [&str; 1] = ["ids"];
+/// The last ID of SQLite, which [`ADVANCE_IDS`] replaces in PostgreSQL, and the time of the last turn
+/// of jobs.
+const SKIPPED: [&str; 2] = ["ids", "clock"];
 
 /// The copy brings the first key of each app. So the trigger of migration V4 must not add it.
 const STOP_TRIGGER: &str = "ALTER TABLE apps DISABLE TRIGGER add_first_key";

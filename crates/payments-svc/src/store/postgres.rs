@@ -153,6 +153,10 @@ impl Postgres {
         })
     }
 
+    pub(super) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
     pub(super) fn timeline_changes(&self) -> u64 {
         self.database.timeline_changes()
     }

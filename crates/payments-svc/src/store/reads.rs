@@ -368,7 +368,8 @@ impl Store {
         let sql = "SELECT disputes.id, \"transaction\", disputes.reference
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
                    WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
-        self.query_all(sql, &[millis(self.database_time().await?), LIMIT], rows::overdue).await
+        let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
+        self.query_all(sql, &[millis(now), LIMIT], rows::overdue).await
     }
 
     /// Transactions older than `age` that the expiry job has not checked, the oldest first: at most
@@ -379,7 +380,8 @@ impl Store {
     ) -> Result<Vec<OldTransaction>, StoreError> {
         let cursor = "SELECT through FROM expiry";
         let cursor = self.query_one(cursor, &[], |columns| columns.read::<Id>()).await?;
-        let before = self.settled().await?.min(Id::at(self.time_ago(age).await?));
+        let Some(before) = self.job_time_ago(age).await? else { return Ok(Vec::new()) };
+        let before = self.settled().await?.min(Id::at(before));
         let sql = "SELECT id, error IS NULL AND captured + voided < amount FROM transactions
                    WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3";
         let cursor = cursor.unwrap_or(Id::MIN);
@@ -394,7 +396,7 @@ impl Store {
         age: std::time::Duration,
         after: Id,
     ) -> Result<Vec<UnansweredPayment>, StoreError> {
-        let now = self.database_time().await?;
+        let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
         let before = now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH);
         let sql = format!(
             "SELECT operations.id, {} FROM operations
@@ -422,15 +424,16 @@ impl Store {
     ) -> Result<Vec<(Id, String)>, StoreError> {
         let sql = "SELECT app, key FROM idempotency WHERE created <= $1 AND operation IS NULL
                    ORDER BY created LIMIT $2";
-        let params = [millis(self.time_ago(age).await?), LIMIT];
+        let Some(before) = self.job_time_ago(age).await? else { return Ok(Vec::new()) };
+        let params = [millis(before), LIMIT];
         self.query_all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
     /// Events older than `age`, the oldest first: at most [`JOB_BATCH`].
     pub(crate) async fn old_events(&self, age: std::time::Duration) -> Result<Vec<Id>, StoreError> {
         let sql = "SELECT id FROM events WHERE id < $1 ORDER BY id LIMIT $2";
-        let before = Id::at(self.time_ago(age).await?);
-        self.query_all(sql, &[before.param(), LIMIT], |columns| columns.read()).await
+        let Some(before) = self.job_time_ago(age).await? else { return Ok(Vec::new()) };
+        self.query_all(sql, &[Id::at(before).param(), LIMIT], |columns| columns.read()).await
     }
 
     pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -518,9 +521,20 @@ impl Store {
         }
     }
 
-    /// [`Self::database_time`], less `age`.
-    async fn time_ago(&self, age: std::time::Duration) -> Result<Timestamp, StoreError> {
-        Ok(self.database_time().await?.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH))
+    /// The time of the database for a job that deletes or voids what is old. `None` after a jump of
+    /// the clock: the job must do nothing.
+    pub(crate) async fn job_time(&self) -> Result<Option<Timestamp>, StoreError> {
+        let now = self.clock.turn().await?;
+        Ok(now.map(|now| Timestamp::from_millisecond(now).unwrap_or_default()))
+    }
+
+    /// [`Self::job_time`], less `age`.
+    async fn job_time_ago(
+        &self,
+        age: std::time::Duration,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let now = self.job_time().await?;
+        Ok(now.map(|now| now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH)))
     }
 
     /// Returns a settled ID: no database transaction, open or future, adds a row with an ID up to
