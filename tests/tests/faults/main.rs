@@ -13,6 +13,7 @@ mod failing_disk;
 mod full_disk;
 mod full_queue;
 mod gone;
+mod jumps;
 mod kills;
 mod large;
 mod line;
