@@ -262,8 +262,7 @@ impl State {
             if !self.has_jumped {
                 tracing::error!(
                     seconds = difference / 1000,
-                    "the clock jumped: nothing is deleted or voided by time until it is right \
-                     again, or until the command confirm-clock says that it is right"
+                    "the clock jumped: correct it, or run confirm-clock if it is right"
                 );
             }
             self.has_jumped = true;
