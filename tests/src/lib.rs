@@ -19,6 +19,7 @@ pub mod authsvc;
 pub mod axe;
 pub mod browser;
 pub mod cgroup;
+pub mod clock;
 pub mod http;
 pub mod mail;
 pub mod objstore;
