@@ -38,6 +38,7 @@ use tower::Service as _;
 use crate::{body, telemetry::Meter};
 
 mod connections;
+mod date;
 mod stream;
 
 pub use connections::{Connection, Connections, KeptOpen};
@@ -207,5 +208,6 @@ async fn answer(
     if !remainder.discard().await {
         response.headers_mut().insert(header::CONNECTION, CLOSE);
     }
+    response.headers_mut().extend(date::now().map(|date| (header::DATE, date)));
     Ok(response)
 }

@@ -7,6 +7,7 @@
 
 mod addresses;
 mod bodies;
+mod dates;
 mod departures;
 mod edge;
 mod expectations;
