@@ -27,7 +27,7 @@ const CROSS_SITE: [(&str, &str); 3] = [
     ("store.school.test", "page.other.test"),
 ];
 
-/// Functions for scripts. `store` is the URL of the service.
+/// These functions are for scripts. `store` is the URL of the service.
 const FUNCTIONS: &str = "
     const post = (path, options) => fetch(store + path, { method: 'POST', credentials: 'include', ...options });
     const headers = { 'Content-Type': 'application/json' };
@@ -43,8 +43,8 @@ const FUNCTIONS: &str = "
     const register = () => post('/register', { headers, body: JSON.stringify({ ID: id() }) });
 ";
 
-/// Tries every route in every way that a page has. Returns the names of those that gave an answer
-/// which the page can read.
+/// This script tries every route in every way that a page has. It returns the names of the requests
+/// whose answer the page can read.
 const ATTEMPT: &str = "
     const read = [];
     const attempt = async (name, it) => { if (await it().catch(() => false)) read.push(name); };
@@ -69,7 +69,7 @@ const ATTEMPT: &str = "
     return read;
 ";
 
-/// What a page of a listed origin does. Returns what it has read.
+/// This script uses the API as a page of a listed origin does. It returns what the page has read.
 const USE: &str = "
     const read = { registered: (await register()).status };
     const body = JSON.stringify({ Key: key('used'), Value: { n: 1 }, Owner: 'page' });
