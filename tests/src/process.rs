@@ -47,6 +47,29 @@ pub async fn run(mut command: Command) -> Output {
     timeout(DEADLINE, command.output()).await.expect("ends in time").expect("can be started")
 }
 
+/// What a command has printed.
+pub fn output(ended: &Output) -> String {
+    let [stdout, stderr] = [&ended.stdout, &ended.stderr].map(|it| String::from_utf8_lossy(it));
+    stdout.into_owned() + &stderr
+}
+
+/// Prints the help of a program with settings whose values contain `xyzzy`. It may show none.
+pub async fn help_hides(program: &str, settings: &[(&str, &str)]) {
+    let mut command = command(program, settings);
+    command.arg("--help");
+    let ended = run(command).await;
+    let help = output(&ended);
+    assert!(ended.status.success() && !help.contains("xyzzy"), "{help}");
+    assert!(settings.iter().all(|(name, _)| help.contains(name)), "{help}");
+}
+
+/// Whether the subcommand `healthcheck` of a program finds a service at this port.
+pub async fn is_healthy(program: &str, port: u16) -> bool {
+    let mut command = command(program, &[("PORT", &port.to_string())]);
+    command.arg("healthcheck");
+    run(command).await.status.success()
+}
+
 /// Sends a process the signal with this name, such as `TERM`.
 pub async fn send(pid: u32, signal: &str) {
     let sent = Command::new("sh").arg("-c").arg(format!("kill -{signal} {pid}")).status().await;
@@ -62,8 +85,8 @@ pub async fn failure_line(command: Command) -> String {
 
 /// The exit code and the output of a command that has to fail.
 pub async fn failure(command: Command) -> (i32, String) {
-    let Output { status, stdout, stderr } = run(command).await;
-    let output = String::from_utf8([stdout, stderr].concat()).expect("text");
+    let ended = run(command).await;
+    let (status, output) = (ended.status, output(&ended));
     assert!(!status.success(), "{output}");
     (status.code().unwrap_or_else(|| panic!("{status}: {output}")), output)
 }

@@ -8,6 +8,7 @@ mod explorer;
 mod keyboard;
 mod origins;
 mod payment;
+mod rebinding;
 mod secrets;
 mod snippets;
 mod stripe;

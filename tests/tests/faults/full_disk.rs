@@ -167,3 +167,25 @@ async fn a_service_killed_on_a_full_disk_restarts_without_loss() {
     scene.reads_go_on().await;
     scene.enlarge().await;
 }
+
+#[tokio::test]
+async fn a_start_without_room_for_the_log_reports_one_outage() {
+    let mut scene = Scene::new().await;
+    for _ in 0..6 {
+        assert!(scene.set(FILLERS[0]).await, "the disk has free space at first");
+    }
+    let scene = scene.restarted(async |service, disk| {
+        let place = service.kill().await;
+        // The copy lacks the room that was allocated behind the end of the file.
+        assert!(disk.run(&format!("cp {FILE} copy && mv copy {FILE} && rm reserve")).await);
+        assert!(!disk.run("cat /dev/zero > ballast").await, "the disk is full");
+        place
+    });
+    let mut scene = scene.await;
+    scene.reads_go_on().await;
+    assert!(!scene.set(10).await, "no write may change the log");
+    scene.enlarge().await;
+    let log = scene.service.process().log();
+    let outages = log.iter().filter(|line| line.contains("the disk is full: writes are refused"));
+    assert_eq!(outages.count(), 1, "{log:#?}");
+}

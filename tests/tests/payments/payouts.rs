@@ -375,6 +375,10 @@ async fn names_and_amounts_are_written_unchanged_but_never_as_formulas() {
         ("+1", "'+1"),
         ("-1", "'-1"),
         ("@SUM(A1)", "'@SUM(A1)"),
+        ("＝1", "'＝1"),
+        ("＋1", "'＋1"),
+        ("－1", "'－1"),
+        ("＠SUM(A1)", "'＠SUM(A1)"),
         (" ", "https://shop.example"),
     ];
     for (name, _) in names {

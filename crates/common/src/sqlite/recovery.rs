@@ -24,9 +24,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between two attempts.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-/// Opens the database of a directory, and looks at its volume. After an unclean end, copies the log into it first: the log may
-/// have commits that only the memory of the kernel knows, because they could not be synced. So the
-/// kernel forgets what it has in memory, and the next read comes from the disk.
+/// Opens the database of a directory, and looks at its volume. After an unclean end, copies the log
+/// into it first: the log may have commits that only the memory of the kernel knows, because they
+/// could not be synced. So the kernel forgets what it has in memory, and the next read comes from
+/// the disk.
 ///
 /// # Errors
 /// [`StartError::InUse`] if another process, such as a backup, reads the log for a minute.
@@ -40,7 +41,7 @@ pub fn recover(directory: &Directory) -> Result<(Connection, Arc<Disk>), StartEr
         }
     }
     let connection = open(path)?;
-    disk.set_must_empty(was_unclean && !empty_log(&connection)?);
+    disk.set_must_empty(was_unclean && !empty_log(&connection, &disk)?);
     // SQLite ignores an error of this sync.
     sync_name(path).map_err(StartError::File)?;
     Ok((connection, disk))
@@ -64,7 +65,7 @@ pub fn open_beside(
 }
 
 /// Returns false if the disk is full.
-fn empty_log(connection: &Connection) -> Result<bool, StartError> {
+fn empty_log(connection: &Connection, disk: &Disk) -> Result<bool, StartError> {
     let started = Instant::now();
     loop {
         match empty(connection) {
@@ -72,7 +73,7 @@ fn empty_log(connection: &Connection) -> Result<bool, StartError> {
             Ok(false) if started.elapsed() < PATIENCE => sleep(RETRY_AFTER),
             Ok(false) => return Err(StartError::InUse),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
-                tracing::error!("the disk is full: writes are refused until there is room");
+                disk.refused(0, Instant::now());
                 return Ok(false);
             }
             Err(error) => return Err(error.into()),

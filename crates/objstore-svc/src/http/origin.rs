@@ -17,7 +17,8 @@ use super::{App, Error};
 /// Scripts cannot set it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The requests that a page of a listed origin may send. Its browser remembers this for ten minutes.
+/// These headers name the requests that a page of a listed origin may send. Its browser remembers
+/// them for ten minutes.
 const PREFLIGHT: [(HeaderName, HeaderValue); 3] = [
     (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST")),
     (
@@ -29,8 +30,8 @@ const PREFLIGHT: [(HeaderName, HeaderValue); 3] = [
     (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600")),
 ];
 
-/// What a page of a listed origin may read. Without them, its browser hides the response, or these
-/// headers of it.
+/// These headers name what a page of a listed origin may read. Without them, its browser hides the
+/// response, or all but a few of its headers.
 const SHARED: [(HeaderName, HeaderValue); 2] = [
     (header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true")),
     (

@@ -84,6 +84,12 @@ async fn a_report_of_stripe_is_compared_by_payment_intent_and_refund() {
             "refund,-6.00",
             ["missing-here", "8", "txn_6", "", "", "refund EUR 6.00"],
         ),
+        (
+            4,
+            "payout,-30.00,eur,0.00,,,,,",
+            "charge,1.00,eur,0.00,,,＝1+1,,",
+            ["missing-here", "7", "'＝1+1", "", "", "capture EUR 1.00"],
+        ),
     ] {
         let mut rows = correct.clone();
         assert!(rows[index].contains(from), "{from}");
