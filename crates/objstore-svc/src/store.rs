@@ -37,6 +37,7 @@ use std::{
 use common::{
     batch::WriteError,
     exit::Fatal,
+    files::Files,
     limits::Limited,
     operations::Readiness,
     postgres::{self as database, DatabaseConfig},
@@ -294,10 +295,14 @@ macro_rules! engine {
 
 impl Store {
     /// Opens the store, and creates or migrates its tables as needed.
-    pub(crate) async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
+    /// `files` makes new connections to a database use another password or CA.
+    pub(crate) async fn open(
+        config: &StoreConfig,
+        files: &mut Files,
+    ) -> Result<(Self, Feed), OpenError> {
         Ok(match &config.database {
             Some(database) => {
-                let (engine, feed) = Postgres::open(config, database).await?;
+                let (engine, feed) = Postgres::open(config, database, files).await?;
                 (Self::Postgres(Arc::new(engine)), feed)
             }
             None => {

@@ -32,6 +32,7 @@ use common::{
     aside::{Aside, Panicked},
     batch::{Stats, WriteError},
     exit::{AWAY, Fatal, USAGE},
+    files::Files,
     limits::Limited,
     operations::Readiness,
     postgres::{self as database, DatabaseConfig},
@@ -307,10 +308,11 @@ macro_rules! engine {
 }
 
 impl Store {
-    /// Opens the store. Creates the tables if there are none.
-    pub(crate) async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
+    /// Opens the store. Creates the tables if there are none. `files` makes new connections to a
+    /// database use another password or CA.
+    pub(crate) async fn open(config: &StoreConfig, files: &mut Files) -> Result<Self, OpenError> {
         let engine = match &config.database {
-            Some(database) => Engine::Postgres(Arc::new(Postgres::open(database).await?)),
+            Some(database) => Engine::Postgres(Arc::new(Postgres::open(database, files).await?)),
             None => Engine::Sqlite(Arc::new(Sqlite::open(&config.data_dir, config.cache)?)),
         };
         let cores = available_parallelism().map_or(2, usize::from);

@@ -23,6 +23,7 @@ use std::{
 
 use common::{
     batch::Queue,
+    files::Files,
     operations::Readiness,
     postgres::{
         CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, WAIT, query,
@@ -119,9 +120,10 @@ impl Postgres {
     pub(super) async fn open(
         config: &StoreConfig,
         database: &DatabaseConfig,
+        files: &mut Files,
     ) -> Result<(Self, Feed), OpenError> {
         let connections = database.connections;
-        let database = Database::of(database)?;
+        let database = Database::following(database, files)?;
         migrate(&database).await?;
         let (epoch, revision) = load_epoch(&database).await?;
         let shared = Shared::new(config, epoch);
