@@ -31,6 +31,7 @@ pub mod process;
 pub mod project;
 mod python;
 pub mod raw;
+pub mod rereading;
 pub mod settings;
 pub mod soak;
 pub mod stopping;

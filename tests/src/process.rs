@@ -14,7 +14,7 @@ use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, BufReader},
     process::{Child, Command},
     sync::watch,
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 /// The timeout of every wait in the tests. It is far longer than needed, even on a busy machine.
@@ -74,6 +74,16 @@ pub async fn is_healthy(program: &str, port: u16) -> bool {
 pub async fn send(pid: u32, signal: &str) {
     let sent = Command::new("sh").arg("-c").arg(format!("kill -{signal} {pid}")).status().await;
     assert!(sent.expect("sh can be started").success(), "process {pid} cannot be signalled");
+}
+
+/// Waits until a condition is true.
+pub(crate) async fn until(is_true: impl AsyncFn() -> bool) {
+    let waited = async {
+        while !is_true().await {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, waited).await.expect("becomes true in time");
 }
 
 /// The output of a command that has to fail with exactly one line.
@@ -176,8 +186,15 @@ impl Process {
     /// Waits for a log line that satisfies `is_wanted`. The service logs on another thread, so a
     /// line may follow its cause late.
     pub async fn logged(&self, is_wanted: impl Fn(&str) -> bool) {
+        self.logged_times(1, is_wanted).await;
+    }
+
+    /// As [`Self::logged`], for this many lines.
+    pub async fn logged_times(&self, times: usize, is_wanted: impl Fn(&str) -> bool) {
         let mut log = self.log.clone();
-        let line = log.wait_for(|log| log.iter().any(|line| is_wanted(line)));
+        let has_all =
+            |log: &Vec<String>| log.iter().filter(|line| is_wanted(line)).count() >= times;
+        let line = log.wait_for(has_all);
         let found = timeout(DEADLINE, line).await;
         assert!(found.is_ok_and(|found| found.is_ok()), "{}", self.log.borrow().join("\n"));
     }

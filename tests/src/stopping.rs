@@ -3,7 +3,7 @@
 use std::{
     fs,
     pin::pin,
-    process::Output,
+    process::{Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,8 @@ use rusqlite::Connection;
 use tokio::{process::Command, time::timeout};
 
 use crate::{
-    process::{DEADLINE, send},
+    postgres::Database,
+    process::{DEADLINE, piped, send, until},
     soak::{rounds, seed},
 };
 
@@ -49,6 +50,56 @@ pub async fn is_stopped(
         Some(_) => panic!("{status}: {output}"),
     }
     !status.success()
+}
+
+/// Sends SIGHUP to an import that waits. It stops, unless `nohup` has started it: then it goes on and
+/// succeeds. `service` is the name of the program.
+pub async fn hang_up_import(import: Command, database: &Database, service: &str) {
+    let lock = format!("SELECT pg_advisory_lock(hashtext('{service} migrations'))");
+    let sessions = |is_granted| {
+        format!(
+            "FROM pg_locks WHERE locktype = 'advisory' AND granted = {is_granted}
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+    };
+    let count = |is_granted| database.run(&format!("SELECT count(*) {}", sessions(is_granted)));
+    let line = import.as_std();
+    let mut under_nohup = Command::new("nohup");
+    under_nohup.arg(line.get_program()).args(line.get_args());
+    let variables = line.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    under_nohup.env_clear().envs(variables);
+    piped(&mut under_nohup);
+    for (mut command, is_stopped) in [(import, true), (under_nohup, false)] {
+        let mut holder = Command::new("psql")
+            .args(["--no-psqlrc", "--command", &lock, "--command", "SELECT pg_sleep(3600)"])
+            .arg(database.url())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("psql can be started");
+        until(async || count(true) == "1").await;
+        let child = command.spawn().expect("can be started");
+        until(async || count(false) == "1").await;
+        send(child.id().expect("is not waited for"), "HUP").await;
+        let mut ended = pin!(child.wait_with_output());
+        let mut output = None;
+        if is_stopped {
+            output = Some(timeout(DEADLINE, &mut ended).await.expect("ends in time"));
+        }
+        database.run(&format!("SELECT pg_terminate_backend(pid) {}", sessions(true)));
+        holder.wait().await.expect("psql ends");
+        let output = match output {
+            Some(output) => output,
+            None => timeout(DEADLINE, ended).await.expect("ends in time"),
+        };
+        until(async || count(true) == "0" && count(false) == "0").await;
+        let Output { status, stderr, .. } = output.expect("can be waited for");
+        let error = String::from_utf8(stderr).expect("text");
+        let expected = if is_stopped { INTERRUPTED } else { 0 };
+        assert_eq!(status.code(), Some(expected), "{error}");
+        assert_eq!(error.contains("interrupted: nothing was imported"), is_stopped, "{error}");
+    }
 }
 
 fn is_progress(line: &str) -> bool {

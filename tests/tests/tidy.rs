@@ -21,8 +21,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("domain", ""),
             (
                 "portal",
-                "domain metrics reqwest std::fs std::net std::sync::Mutex std::sync::RwLock \
-                 std::time::Instant tokio tracing",
+                "domain metrics reqwest std::net std::sync::Mutex std::time::Instant tokio tracing",
             ),
             ("limits", "config"),
             ("metrics", "domain axum prometheus std::sync::Mutex std::time::Instant"),
@@ -51,7 +50,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("watch", "domain lock store rand tempfile tokio tracing"),
             ("http", "domain store watch axum common::serve prometheus rand tokio tracing"),
             ("config", "clap"),
-            ("clients", "domain std::fs tokio tracing"),
+            ("clients", "domain std::fs"),
             ("expiry", "store watch tokio tracing"),
             ("rules", "domain store watch prometheus std::fs tokio tracing"),
             (

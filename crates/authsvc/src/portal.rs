@@ -21,17 +21,29 @@
 //!    dropped: see [`crate::metrics`].
 //! 7. **Errors never contain a part of an answer**, because they are logged.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
+use common::{
+    files::Files,
+    tls::{self, TlsError},
+};
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
     header::{AUTHORIZATION, HeaderValue},
     multipart::{Form, Part},
     redirect::Policy,
 };
+use rustls::{ClientConfig, client::Resumption};
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{Semaphore, watch::Receiver},
+    time::timeout,
+};
 use url::Url;
 
 use crate::{
@@ -44,16 +56,16 @@ mod connects;
 mod drift;
 mod names;
 mod skim;
-mod trust;
 
 pub(crate) use answer::{BodyFault, LoginFault, ProfileFault, ReportedFailure};
-pub(crate) use trust::Trust;
 
 use answer::{Body, Unusable, login_skimmer, profile_skimmer};
 use connects::{Connects, is_closed};
 use drift::DriftLog;
 use names::SharedLookup;
 use skim::Skimmer;
+
+const CA_SETTING: &str = "PORTAL_CA_FILE (--portal-ca-file)";
 
 /// A body is long from this many bytes on.
 const LONG_BODY: u64 = 16 * 1024;
@@ -76,7 +88,7 @@ pub(crate) struct PortalConfig {
 
 pub(crate) struct Portal {
     config: PortalConfig,
-    trust: Arc<Trust>,
+    tls: Receiver<ClientConfig>,
     names: Arc<SharedLookup>,
     drift: DriftLog,
     long_bodies: Semaphore,
@@ -131,14 +143,19 @@ pub(crate) struct SignedIn {
 }
 
 impl Portal {
-    pub(crate) fn new(config: PortalConfig, trust: Arc<Trust>) -> Self {
-        Self {
+    /// Trusts the usual root certificates and the ones in `ca_file`.
+    pub(crate) fn new(
+        config: PortalConfig,
+        ca_file: Option<PathBuf>,
+        files: &mut Files,
+    ) -> Result<Self, TlsError> {
+        Ok(Self {
             config,
-            trust,
+            tls: files.read(CA_SETTING, ca_file, client_config)?,
             names: Arc::default(),
             drift: DriftLog::default(),
             long_bodies: Semaphore::new(LONG_BODIES),
-        }
+        })
     }
 
     /// Signs a user in, and fetches the profile if the caller wants it. Records every call in
@@ -172,7 +189,7 @@ impl Portal {
         let url = self.config.url.as_ref().ok_or(Fault::NotConfigured)?;
         let connects = Connects::default();
         let client = Client::builder()
-            .tls_backend_preconfigured(self.trust.config())
+            .tls_backend_preconfigured(self.tls.borrow().clone())
             .dns_resolver(Arc::clone(&self.names))
             .connector_layer(connects.clone())
             .http1_only()
@@ -183,6 +200,13 @@ impl Portal {
         let client_open = samples.client();
         Ok(SignInCalls { portal: self, url, samples, client, connects, _client_open: client_open })
     }
+}
+
+/// Resumption is off, because a resumed TLS session would link two sign-ins.
+fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
+    let mut config = tls::client_config(ca_file, CA_SETTING)?;
+    config.resumption = Resumption::disabled();
+    Ok(config)
 }
 
 /// The requests of one sign-in to the portal. The HTTP client is made for it and dropped with it,

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use common::{config::or_exit, error::Cause, tls::TlsError};
+use common::{config::or_exit, error::Cause, files::Files, tls::TlsError};
 use secrecy::zeroize::Zeroizing;
 use serde_json::json;
 use tokio::runtime::Builder;
@@ -51,7 +51,7 @@ pub(crate) fn run(config: &Config) -> ExitCode {
 }
 
 fn configured(config: &Config) -> Result<Portal, ProbeError> {
-    let (portal, _) = portal(config)?;
+    let portal = portal(config, &mut Files::default())?;
     config.portal_url.as_ref().map(|_| portal).ok_or(ProbeError::NoPortal)
 }
 

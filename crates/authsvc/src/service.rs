@@ -7,6 +7,7 @@ use common::{
     config::SecretError,
     edge::Edge,
     exit::Fatal,
+    files::Files,
     process,
     serve::{self, Connections, Server},
     tls::TlsError,
@@ -19,7 +20,7 @@ use crate::{
     http::{self, App},
     limits::SignInLimits,
     metrics::{Metering, Metrics},
-    portal::{Portal, PortalConfig, Trust},
+    portal::{Portal, PortalConfig},
 };
 
 /// Why the service did not start, in one line that names the setting to fix.
@@ -33,12 +34,14 @@ pub(crate) enum StartError {
     /// The service cannot listen on the address.
     #[error("HOST and PORT are {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
+    #[error("signals cannot be received: {0}")]
+    Signals(#[source] io::Error),
 }
 
 impl Fatal for StartError {
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Listen { source, .. } => source.exit_code(),
+            Self::Listen { source, .. } | Self::Signals(source) => source.exit_code(),
             Self::Tls(error) => error.exit_code(),
             Self::Secret(error) => error.exit_code(),
         }
@@ -49,13 +52,12 @@ pub(crate) struct Running {
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     serving: JoinHandle<()>,
-    /// Reads the portal's certificates again when they change.
-    _trust: AbortOnDropHandle<()>,
+    /// Reads the certificates of the portal again.
+    _files: AbortOnDropHandle<()>,
 }
 
-/// The portal of these settings, and the certificates that it may have.
-pub(crate) fn portal(config: &Config) -> Result<(Portal, Arc<Trust>), TlsError> {
-    let trust = Arc::new(Trust::read(config.portal_ca_file.clone())?);
+/// The portal of these settings.
+pub(crate) fn portal(config: &Config, files: &mut Files) -> Result<Portal, TlsError> {
     let portal = PortalConfig {
         url: config.portal_url.clone(),
         timeout: config.portal_timeout,
@@ -63,13 +65,15 @@ pub(crate) fn portal(config: &Config) -> Result<(Portal, Arc<Trust>), TlsError> 
         institutes: config.portal_institutes.clone(),
         campuses: config.portal_campuses.clone(),
     };
-    Ok((Portal::new(portal, Arc::clone(&trust)), trust))
+    Portal::new(portal, config.portal_ca_file.clone(), files)
 }
 
 /// Reads secrets and certificates, and starts to listen.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let metrics_token = BearerToken::configured("METRICS_TOKEN")?;
-    let (portal, trust) = portal(&config)?;
+    let hangup = process::hangup().map_err(StartError::Signals)?;
+    let mut files = Files::default();
+    let portal = portal(&config, &mut files)?;
     if config.portal_url.is_none() {
         tracing::warn!("PORTAL_URL is not set: nobody can sign in");
     }
@@ -94,8 +98,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let server = Server { listener, router, meter, connections };
     let serving = tokio::spawn(server.run(shutdown.clone(), config.server.drain_timeout));
     tracing::info!(server.address = %address, "listening");
-    let trust = AbortOnDropHandle::new(tokio::spawn(async move { trust.follow().await }));
-    Ok(Running { metrics, shutdown, serving, _trust: trust })
+    Ok(Running { metrics, shutdown, serving, _files: files.follow(hangup) })
 }
 
 impl process::Running for Running {

@@ -14,13 +14,17 @@ use crate::config::{SecretError, secret};
 pub struct BearerToken([u8; 32]);
 
 impl BearerToken {
-    /// Reads the secret setting `name`. `None` if it is unset or empty.
+    /// Reads the secret setting `name` with [`Self::of`]. `None` if it is unset or empty.
+    pub fn configured(name: &'static str) -> Result<Option<Self>, SecretError> {
+        secret(name)?.map(|token| Self::of(name, &token)).transpose()
+    }
+
+    /// The token of the secret setting `name`.
     ///
     /// White space around it is an error. No request can send it, so every request would fail.
-    pub fn configured(name: &'static str) -> Result<Option<Self>, SecretError> {
-        let Some(token) = secret(name)? else { return Ok(None) };
+    pub fn of(name: &'static str, token: &SecretString) -> Result<Self, SecretError> {
         match token.expose_secret().trim() == token.expose_secret() {
-            true => Ok(Some(Self::new(&token))),
+            true => Ok(Self::new(token)),
             false => Err(SecretError::WhiteSpace(name)),
         }
     }

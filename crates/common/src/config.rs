@@ -259,14 +259,13 @@ pub enum SecretError {
 )]
 pub fn secret(name: &'static str) -> Result<Option<SecretString>, SecretError> {
     let direct = std::env::var_os(name).filter(|value| !value.is_empty());
-    let file = std::env::var_os(format!("{name}_FILE")).filter(|value| !value.is_empty());
+    let file = secret_file(name);
     let is_file = file.is_some();
     let mut text = match (direct, file) {
         (Some(_), Some(_)) => return Err(SecretError::Ambiguous(name)),
         (None, None) => return Ok(None),
         (Some(value), None) => value.into_string().map_err(|_| SecretError::NotText(name))?,
         (None, Some(path)) => {
-            let path = PathBuf::from(path);
             let unreadable = |source| SecretError::Unreadable { name, path: path.clone(), source };
             fs::read_to_string(&path).map_err(unreadable)?
         }
@@ -282,6 +281,16 @@ pub fn secret(name: &'static str) -> Result<Option<SecretString>, SecretError> {
         true => Ok(None),
         false => Ok(Some(SecretString::from(text))),
     }
+}
+
+/// The file of the secret `name`. `None` if the secret has no file.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "clap does not read secrets, because they have no flag"
+)]
+pub fn secret_file(name: &str) -> Option<PathBuf> {
+    let file = std::env::var_os(format!("{name}_FILE")).filter(|value| !value.is_empty());
+    file.map(PathBuf::from)
 }
 
 #[cfg(test)]

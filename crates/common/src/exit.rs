@@ -76,7 +76,7 @@ mod postgres {
                 {
                     USAGE
                 }
-                Self::Url { .. } | Self::Tls(_) | Self::Pool(_) => USAGE,
+                Self::Secret(_) | Self::Url { .. } | Self::Tls(_) | Self::Pool(_) => USAGE,
                 Self::Migration { source: MigrationError::Newer, .. }
                 | Self::Migration { source: MigrationError::Different(_), .. } => USAGE,
                 // A migration fails if it gets no lock, or if the connection is lost.

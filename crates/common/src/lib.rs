@@ -14,6 +14,7 @@ pub mod config;
 pub mod edge;
 pub mod error;
 pub mod exit;
+pub mod files;
 #[cfg(all(feature = "postgres", feature = "sqlite"))]
 pub mod import;
 pub mod json;

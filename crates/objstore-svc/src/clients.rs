@@ -1,13 +1,10 @@
-//! The clients that may register: reads them from a file, and again at SIGHUP.
+//! Reads the file of the clients that may register.
 
 use std::{
     collections::HashMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
-
-use tokio::{signal::unix::Signal, sync::watch::Sender, task::spawn_blocking};
 
 use crate::domain::{Allowlist, ClientId, InvalidId, SecretDigest};
 
@@ -71,25 +68,4 @@ fn list_client(
         return Err(InvalidClient::Repeated);
     }
     Ok(())
-}
-
-/// Reads the file again at each SIGHUP. A file that cannot be used changes nothing.
-pub(crate) async fn follow(path: PathBuf, clients: Sender<Arc<Allowlist>>, mut hangup: Signal) {
-    while hangup.recv().await.is_some() {
-        let path = path.clone();
-        match spawn_blocking(move || read(Some(&path))).await {
-            Ok(Ok(allowlist)) => {
-                clients.send_replace(Arc::new(allowlist));
-                tracing::info!("clients file read");
-            }
-            Ok(Err(error)) => {
-                tracing::error!(
-                    cause = %error,
-                    "the clients file stays as it was, because it cannot be used"
-                );
-            }
-            // A panic while reading keeps the old clients, too.
-            Err(_) => {}
-        }
-    }
 }

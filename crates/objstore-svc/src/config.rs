@@ -98,7 +98,7 @@ pub(crate) struct Config {
     pub(crate) owner: OwnerCheck,
 
     /// File with the IDs that may register, one per line, each alone or with sha256: and the digest
-    /// of its secret, # for comments, read again at SIGHUP; without it, any ID may
+    /// of its secret, # for comments, read again when it changes; without it, any ID may
     #[arg(long, env = "OBJSTORE_CLIENTS_FILE")]
     pub(crate) clients_file: Option<PathBuf>,
 

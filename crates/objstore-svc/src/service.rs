@@ -7,6 +7,7 @@ use common::{
     config::{SecretError, secret},
     edge::Edge,
     exit::{Fatal, USAGE},
+    files::Files,
     limits::{Budget, LimitMetrics, RateLimiter, available_memory},
     operations::Operations,
     postgres::DatabaseConfig,
@@ -18,10 +19,10 @@ use cookie::SameSite;
 use prometheus::{IntCounter, Registry};
 use tokio::{
     sync::watch,
-    task::{JoinHandle, JoinSet},
+    task::JoinHandle,
     time::{MissedTickBehavior, interval},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     clients::{self, ClientsFileError},
@@ -89,7 +90,7 @@ pub(crate) struct Running {
     dispatching: JoinHandle<()>,
     reaping: JoinHandle<()>,
     expiring: JoinHandle<()>,
-    reloading: JoinSet<()>,
+    reloading: [AbortOnDropHandle<()>; 2],
 }
 
 /// Opens the store, starts the tasks, and listens.
@@ -100,11 +101,14 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         CookieSameSite::None => return Err(StartError::InsecureCookie),
     };
     let hangup = || process::hangup().map_err(StartError::Signals);
-    let (clients_hangup, rules_hangup) = (hangup()?, hangup()?);
-    let clients = watch::Sender::new(Arc::new(clients::read(config.clients_file.as_deref())?));
+    let (files_hangup, rules_hangup) = (hangup()?, hangup()?);
+    let mut files = Files::default();
+    let clients = files.read("OBJSTORE_CLIENTS_FILE", config.clients_file.clone(), |path| {
+        clients::read(path).map(Arc::new)
+    })?;
     let token = BearerToken::configured("METRICS_TOKEN")?;
     let rules = Arc::new(rules::read(config.rules_file.as_deref())?);
-    let (store, feed) = Store::open(&store_config(&config)?).await?;
+    let (store, feed) = Store::open(&store_config(&config)?, &mut files).await?;
     let max_ended = WatchCounts::max_stored(config.max_watches);
     let hub = Hub::new(store.clone(), feed.revision, max_ended, Arc::clone(&rules));
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
@@ -153,7 +157,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let app = App {
         store: store.clone(),
         hub,
-        clients: clients.subscribe(),
+        clients,
         rules: reload.rules.subscribe(),
         registrations,
         lifetime: Lifetime::new(config.session_ttl),
@@ -179,20 +183,26 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     // From now on clients can connect, so the grace time of presences begins.
     let expiry = Expiry { store: store.clone(), connected, grace: config.presence_grace };
     let expiring = tokio::spawn(expiry.run());
-    let mut reloading = JoinSet::new();
-    reloading.spawn(reload.run(rules_hangup));
-    if let Some(path) = config.clients_file {
-        reloading.spawn(clients::follow(path, clients, clients_hangup));
-    }
+    let reloading = AbortOnDropHandle::new(tokio::spawn(reload.run(rules_hangup)));
+    let rereading = files.follow(files_hangup);
     tracing::info!(server.address = %address, "listening");
-    Ok(Running { store, operations, shutdown, serving, dispatching, reaping, expiring, reloading })
+    Ok(Running {
+        store,
+        operations,
+        shutdown,
+        serving,
+        dispatching,
+        reaping,
+        expiring,
+        reloading: [reloading, rereading],
+    })
 }
 
-/// The configuration of the store. The URL of the database is not in `config`, as it is a secret.
+/// The configuration of the store. If the secret `OBJSTORE_DATABASE_URL` is set, the store is on
+/// PostgreSQL.
 pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
-    let database = secret("OBJSTORE_DATABASE_URL")?.map(|url| DatabaseConfig {
+    let database = secret("OBJSTORE_DATABASE_URL")?.map(|_| DatabaseConfig {
         service: "objstore-svc",
-        url,
         url_setting: "OBJSTORE_DATABASE_URL",
         ca_file: config.database_ca_file.clone(),
         ca_setting: "OBJSTORE_DATABASE_CA_FILE (--database-ca-file)",
@@ -225,13 +235,13 @@ impl process::Running for Running {
         tracing::error!(part = ended, "the service cannot go on");
     }
 
-    async fn stop(mut self) {
+    async fn stop(self) {
         tracing::info!("stopping");
         self.operations.drain();
         self.shutdown.cancel();
         self.reaping.abort();
         self.expiring.abort();
-        self.reloading.abort_all();
+        drop(self.reloading);
         // A finished task was awaited by `failed`, and must not be awaited again.
         if !self.serving.is_finished() {
             let _ = self.serving.await;

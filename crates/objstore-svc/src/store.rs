@@ -38,6 +38,7 @@ use common::{
     batch::WriteError,
     clock::{self, ClockError, JobClock},
     exit::Fatal,
+    files::Files,
     limits::Limited,
     operations::Readiness,
     postgres::{self as database, DatabaseConfig},
@@ -304,10 +305,14 @@ macro_rules! engine {
 
 impl Store {
     /// Opens the store, and creates or migrates its tables as needed.
-    pub(crate) async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
+    /// `files` makes new connections to a database use another password or CA.
+    pub(crate) async fn open(
+        config: &StoreConfig,
+        files: &mut Files,
+    ) -> Result<(Self, Feed), OpenError> {
         Ok(match &config.database {
             Some(database) => {
-                let (engine, feed) = Postgres::open(config, database).await?;
+                let (engine, feed) = Postgres::open(config, database, files).await?;
                 (Self::Postgres(Arc::new(engine)), feed)
             }
             None => {

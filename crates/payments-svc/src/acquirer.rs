@@ -28,7 +28,10 @@ mod stripe;
 pub(crate) use http::{Http, HttpConfig, HttpError, HttpSetupError};
 pub(crate) use sandbox::Sandbox;
 pub(crate) use signature::{SignatureError, SignatureKey};
-pub(crate) use stripe::{Stripe, StripeConfig, StripeError, StripeSetupError, stripe_units};
+pub(crate) use stripe::{
+    Stripe, StripeConfig, StripeError, StripeSetupError, authorization as stripe_authorization,
+    stripe_units,
+};
 
 /// A request to authorize a payment.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Sends invitations by SMTP, through the operator's mail server.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use lettre::{
     Address, Message,
@@ -8,10 +8,9 @@ use lettre::{
         Mailbox,
         header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0},
     },
-    transport::smtp::{Error, client::AsyncSmtpConnection, extension::ClientId, response::Code},
+    transport::smtp::{Error, client::AsyncSmtpConnection, response::Code},
 };
-use secrecy::SecretString;
-use tokio::time::timeout;
+use tokio::{sync::watch::Receiver, time::timeout};
 
 use crate::{
     domain::{Invitation, Name},
@@ -20,7 +19,7 @@ use crate::{
 
 mod server;
 
-use server::Server;
+pub(crate) use server::Server;
 
 /// Timeout for sending a mail, from the connection to the server's last reply.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
@@ -76,19 +75,15 @@ impl From<Error> for MailError {
 
 /// Sends mail over one connection, which it keeps until an error or [`Self::disconnect`].
 pub(crate) struct Mailer {
-    server: Server,
+    server: Receiver<Arc<Server>>,
     from: Mailbox,
     connection: Option<AsyncSmtpConnection>,
 }
 
 impl Mailer {
-    /// Checks the URL. Does not connect. `hello` is the name that the mailer gives to the server.
-    pub(crate) fn new(
-        url: &SecretString,
-        from: Mailbox,
-        hello: ClientId,
-    ) -> Result<Self, InvalidSmtpUrl> {
-        Ok(Self { server: Server::of(url, hello)?, from, connection: None })
+    /// Does not connect. New connections use the current server.
+    pub(crate) fn new(server: Receiver<Arc<Server>>, from: Mailbox) -> Self {
+        Self { server, from, connection: None }
     }
 
     /// Sends an invitation. A repeat has the same Message-ID.
@@ -96,10 +91,11 @@ impl Mailer {
         let message = self.message(invitation)?;
         // The connection is taken out of `self`. So an error or the timeout drops and closes it.
         let connection = self.connection.take().filter(|connection| !connection.has_broken());
+        let server = Arc::clone(&self.server.borrow());
         let sent = timeout(SEND_TIMEOUT, async {
             let mut connection = match connection {
                 Some(connection) => connection,
-                None => self.server.connect().await?,
+                None => server.connect().await?,
             };
             connection.send(message.envelope(), &message.formatted()).await?;
             Ok::<_, Error>(connection)
@@ -155,13 +151,18 @@ fn text(invitation: &Invitation, language: &Language) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lettre::transport::smtp::extension::ClientId;
+    use secrecy::SecretString;
+    use tokio::sync::watch::channel;
+
     use super::*;
     use crate::domain::{Country, Email, Id};
 
     fn mail(country: &str, app: Option<&str>) -> String {
         let url = SecretString::from("smtp://mail.example");
         let from = "Payments <payments@service.example>".parse().unwrap();
-        let mailer = Mailer::new(&url, from, ClientId::default()).unwrap();
+        let server = Server::of(&url, ClientId::default()).unwrap();
+        let mailer = Mailer::new(channel(Arc::new(server)).1, from);
         let invitation = Invitation {
             id: Id::MIN,
             to: Email::new("ben@shop.example").unwrap(),

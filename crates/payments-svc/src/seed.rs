@@ -5,6 +5,7 @@ use std::{fs, io, path::PathBuf};
 use common::{
     config::SecretError,
     exit::{AWAY, Fatal, USAGE},
+    files::Files,
 };
 use uuid::Uuid;
 
@@ -77,7 +78,7 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
     let unwritable = |source| SeedError::File { path: path.clone(), source };
     fs::create_dir_all(&config.data_dir).map_err(unwritable)?;
     let file = NewFile::create(&path).map_err(unwritable)?;
-    let store = Store::open(&store_config(config)?).await?;
+    let store = Store::open(&store_config(config)?, &mut Files::default()).await?;
     let content = fill(&store, config).await;
     store.close().await;
     file.save(content?.as_bytes()).map_err(unwritable)

@@ -8,6 +8,7 @@ use common::{
     edge::Edge,
     error::Cause,
     exit::{Fatal, USAGE},
+    files::Files,
     limits::{Budget, LimitMetrics},
     operations::{Operations, Readiness},
     postgres::DatabaseConfig,
@@ -16,14 +17,13 @@ use common::{
     telemetry::Traffic,
 };
 use prometheus::Registry;
-use secrecy::SecretString;
-use tokio::{net::TcpListener, task::JoinSet};
-use tokio_util::sync::CancellationToken;
+use tokio::{net::TcpListener, sync::watch::Receiver, task::JoinSet};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     acquirer::{
         Acquirers, Http, HttpConfig, HttpSetupError, Sandbox, Stripe, StripeConfig,
-        StripeSetupError,
+        StripeSetupError, stripe_authorization,
     },
     app::{Declines, Defaults, Payments, SignatureKey, UnknownNotifications},
     config::Config,
@@ -31,13 +31,15 @@ use crate::{
     http::{self, Api},
     jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Invitations, Jobs},
     limits::Limits,
-    mail::{InvalidSmtpUrl, Mailer},
+    mail::{self, InvalidSmtpUrl, Mailer},
     metrics,
     pos::{self, Tokenizer},
     rates::{ExchangeRates, RatesError},
     store::{OpenError, Store, StoreConfig},
     webhook::{Sender, SenderConfig, SenderError},
 };
+
+const APPS_TOKEN: &str = "PAYMENTS_APPS_TOKEN";
 
 /// Why the service did not start. Displayed as one line. If a setting is wrong, the line names it.
 #[derive(Debug, thiserror::Error)]
@@ -89,12 +91,11 @@ impl Fatal for StartError {
     }
 }
 
-/// The settings of the store. Reads the secret `PAYMENTS_DATABASE_URL`: if it is set, the store is
-/// on PostgreSQL.
+/// The settings of the store. If the secret `PAYMENTS_DATABASE_URL` is set, the store is on
+/// PostgreSQL.
 pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
-    let database = secret("PAYMENTS_DATABASE_URL")?.map(|url| DatabaseConfig {
+    let database = secret("PAYMENTS_DATABASE_URL")?.map(|_| DatabaseConfig {
         service: "payments-svc",
-        url,
         url_setting: "PAYMENTS_DATABASE_URL",
         ca_file: config.database_ca_file.clone(),
         ca_setting: "PAYMENTS_DATABASE_CA_FILE (--database-ca-file)",
@@ -104,20 +105,37 @@ pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> 
 }
 
 /// `None` if `PAYMENTS_SMTP_URL` is not set.
-fn mailer(config: &Config) -> Result<Option<Mailer>, StartError> {
-    let Some(url) = secret("PAYMENTS_SMTP_URL")? else { return Ok(None) };
+fn mailer(config: &Config, files: &mut Files) -> Result<Option<Mailer>, StartError> {
+    if secret("PAYMENTS_SMTP_URL")?.is_none() {
+        return Ok(None);
+    }
     let from = config.mail_from.clone().ok_or(StartError::MailFrom)?;
     let hello = config.mail_hello(&from);
-    Ok(Some(Mailer::new(&url, from, hello)?))
+    let server = files.secret("PAYMENTS_SMTP_URL", move |url| {
+        Ok::<_, StartError>(Arc::new(mail::Server::of(url, hello.clone())?))
+    })?;
+    Ok(server.map(|server| Mailer::new(server, from)))
+}
+
+/// The key of a secret setting that verifies signatures.
+fn signature_key(
+    name: &'static str,
+    files: &mut Files,
+) -> Result<Option<Receiver<SignatureKey>>, SecretError> {
+    files.secret(name, move |secret| SignatureKey::of(name, secret))
 }
 
 /// The sandbox, and the acquirers whose settings are complete. An acquirer that new payments no
 /// longer use can stay configured, for the captures, refunds and voids of earlier payments.
-fn acquirers(config: &Config, http_secret: Option<&SecretString>) -> Result<Acquirers, StartError> {
-    let http = match (&config.acquirer_url, http_secret) {
-        (Some(url), Some(secret)) => {
-            let (url, secret) = (url.clone(), secret.clone());
-            Some(Http::new(HttpConfig { url, secret, ca_file: config.acquirer_ca_file.clone() })?)
+fn acquirers(
+    config: &Config,
+    http_key: Option<Receiver<SignatureKey>>,
+    files: &mut Files,
+) -> Result<Acquirers, StartError> {
+    let http = match (config.acquirer_url.clone(), http_key) {
+        (Some(url), Some(key)) => {
+            let ca_file = config.acquirer_ca_file.clone();
+            Some(Http::new(HttpConfig { url, key, ca_file }, files)?)
         }
         (None, _) if config.acquirer == Some(AcquirerName::Http) => {
             return Err(StartError::AcquirerUrl);
@@ -125,8 +143,10 @@ fn acquirers(config: &Config, http_secret: Option<&SecretString>) -> Result<Acqu
         (Some(_), None) => return Err(StartError::AcquirerSecret),
         (None, _) => None,
     };
-    let stripe = match secret("PAYMENTS_STRIPE_KEY")? {
-        Some(key) => Some(Stripe::new(StripeConfig { url: config.stripe_url.clone(), key })?),
+    let stripe = match files.secret("PAYMENTS_STRIPE_KEY", stripe_authorization)? {
+        Some(authorization) => {
+            Some(Stripe::new(StripeConfig { url: config.stripe_url.clone(), authorization })?)
+        }
         None if config.acquirer == Some(AcquirerName::Stripe) => return Err(StartError::StripeKey),
         None => None,
     };
@@ -149,22 +169,27 @@ pub(crate) struct Running {
     jobs: JoinSet<()>,
     invitations: JoinSet<()>,
     deliveries: JoinSet<()>,
+    /// Reads certificates and secrets again.
+    _files: AbortOnDropHandle<()>,
 }
 
 /// Opens the store, starts the jobs, and accepts connections on both ports.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
-    let hangup = process::hangup().map_err(StartError::Signals)?;
-    let mailer = mailer(&config)?;
-    let acquirer_secret = secret("PAYMENTS_ACQUIRER_SECRET")?;
-    let acquirers = acquirers(&config, acquirer_secret.as_ref())?;
+    let hangup = || process::hangup().map_err(StartError::Signals);
+    let (rates_hangup, files_hangup) = (hangup()?, hangup()?);
+    let mut files = Files::default();
+    let mailer = mailer(&config, &mut files)?;
+    let signature = signature_key("PAYMENTS_ACQUIRER_SECRET", &mut files)?;
+    let acquirers = acquirers(&config, signature.clone(), &mut files)?;
     let token = BearerToken::configured("METRICS_TOKEN")?;
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
-    let sender = Arc::new(Sender::new(SenderConfig {
+    let sender = SenderConfig {
         insecure: config.webhooks_insecure,
         networks: config.webhook_networks.clone(),
         ca_file: config.webhook_ca_file.clone(),
-    })?);
-    let store = Store::open(&store_config(&config)?).await?;
+    };
+    let sender = Arc::new(Sender::new(sender, &mut files)?);
+    let store = Store::open(&store_config(&config)?, &mut files).await?;
     let defaults = Defaults { pricing: config.pricing(), dispute_due: config.dispute_due };
     let acquirers = Arc::new(acquirers);
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
@@ -216,11 +241,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
 
     let api = Arc::new(Api {
         payments: Arc::clone(&payments),
-        apps_token: BearerToken::configured("PAYMENTS_APPS_TOKEN")?,
-        signature: acquirer_secret.as_ref().and_then(SignatureKey::new),
-        stripe_signature: secret("PAYMENTS_STRIPE_WEBHOOK_SECRET")?
-            .as_ref()
-            .and_then(SignatureKey::new),
+        apps_token: files.secret(APPS_TOKEN, |token| BearerToken::of(APPS_TOKEN, token))?,
+        signature,
+        stripe_signature: signature_key("PAYMENTS_STRIPE_WEBHOOK_SECRET", &mut files)?,
         sandbox_clock: config.sandbox_clock,
         unknown_notifications,
         responses: Arc::clone(connections.responses()),
@@ -246,12 +269,22 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         let server = Server { listener, router, meter, connections };
         serving.spawn(server.run(shutdown.clone(), drain));
     }
-    let jobs = jobs.start(hangup);
+    let jobs = jobs.start(rates_hangup);
     let invitations = Invitations { store: store.clone(), mailer };
     let invitations = invitations.start(shutdown.clone());
     let deliveries = deliveries.start(shutdown.clone());
     tracing::info!(server.address = %address, pos.address = %pos_address, "listening");
-    Ok(Running { store, payments, operations, shutdown, serving, jobs, invitations, deliveries })
+    Ok(Running {
+        store,
+        payments,
+        operations,
+        shutdown,
+        serving,
+        jobs,
+        invitations,
+        deliveries,
+        _files: files.follow(files_hangup),
+    })
 }
 
 fn listen(

@@ -33,6 +33,7 @@ use common::{
     batch::{Stats, WriteError},
     clock::{self, ClockError, ClockTable, JobClock},
     exit::{AWAY, Fatal, USAGE},
+    files::Files,
     limits::Limited,
     operations::Readiness,
     postgres::{self as database, DatabaseConfig},
@@ -321,11 +322,12 @@ macro_rules! engine {
 }
 
 impl Store {
-    /// Opens the store. Creates the tables if there are none.
-    pub(crate) async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
+    /// Opens the store. Creates the tables if there are none. `files` makes new connections to a
+    /// database use another password or CA.
+    pub(crate) async fn open(config: &StoreConfig, files: &mut Files) -> Result<Self, OpenError> {
         let (engine, clock) = match &config.database {
             Some(database) => {
-                let engine = Postgres::open(database).await?;
+                let engine = Postgres::open(database, files).await?;
                 let clock = ClockTable::Postgres(Arc::clone(engine.pool()));
                 (Engine::Postgres(Arc::new(engine)), clock)
             }

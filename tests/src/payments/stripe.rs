@@ -14,7 +14,7 @@ use crate::{
 const PROGRAM: &str = include_str!("../stripe.py");
 
 /// The secret that signs events.
-const WEBHOOK_SECRET: &str = "whsec_of_stripe";
+pub const WEBHOOK_SECRET: &str = "whsec_of_stripe";
 
 /// A Stripe of its own. Dropping it kills the process.
 pub struct Stripe {

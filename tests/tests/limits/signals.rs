@@ -12,6 +12,7 @@ use std::{
 use blackbox::{
     process::{self, Process},
     raw::{Connection, get},
+    rereading::SettingFile,
 };
 use tokio::task::JoinSet;
 
@@ -81,6 +82,45 @@ async fn objstore_reads_files_at_sighup_and_ignores_user_signals() {
 #[tokio::test]
 async fn payments_reads_files_at_sighup_and_ignores_user_signals() {
     lives_through_signals(Kind::Payments).await;
+}
+
+#[tokio::test]
+async fn the_metrics_token_is_read_once() {
+    let token = SettingFile::new("METRICS_TOKEN_FILE", "first");
+    let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = certificate.cert.pem();
+    for (kind, name, content) in [
+        (Kind::Authsvc, "PORTAL_CA_FILE", &*certificate),
+        (Kind::Objstore, "OBJSTORE_CLIENTS_FILE", ""),
+        (Kind::Payments, "PAYMENTS_WEBHOOK_CA_FILE", &*certificate),
+    ] {
+        token.replace("first");
+        let (directory, other) = (tempfile::tempdir().unwrap(), SettingFile::new(name, content));
+        let path = directory.path().to_str().unwrap();
+        let process = Process::start(process::command(
+            kind.program(),
+            &[
+                token.variable(),
+                other.variable(),
+                ("PORT", "0"),
+                ("PAYMENTS_POS_PORT", "0"),
+                ("OBJSTORE_DATA_DIR", path),
+                ("PAYMENTS_DATA_DIR", path),
+            ],
+        ))
+        .await;
+        token.replace("second");
+        other.accepted(&process, content).await;
+        for (token, status) in [("first", 200), ("second", 401)] {
+            let request = format!(
+                "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+            );
+            let reply = Connection::open(process.address()).await.ask(request).await;
+            assert_eq!(reply.status, status, "{kind:?}");
+        }
+        process.terminate().await;
+        process.ended().await;
+    }
 }
 
 #[tokio::test]

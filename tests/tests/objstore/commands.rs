@@ -1,9 +1,9 @@
 //! Subcommands that may take long: they stop where nothing is half done.
 
 use blackbox::{
-    objstore::{Object, Stopped},
+    objstore::{Object, PROGRAM, Stopped},
     postgres::{Cluster, Database},
-    stopping::{stop_backup, stop_often},
+    stopping::{hang_up_import, stop_backup, stop_often},
 };
 
 /// Enough objects for a command of about a second.
@@ -63,6 +63,15 @@ async fn an_import_that_is_stopped_leaves_nothing() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn sighup_stops_an_import_but_not_under_nohup() {
+    let place = Stopped::on(None, &[]).start().await.stop().await;
+    let database = Cluster::shared().database();
+    let mut import = Stopped::on(Some(database.clone()), &[]).command();
+    import.arg("import").arg("--from").arg(place.data());
+    hang_up_import(import, &database, PROGRAM).await;
 }
 
 /// Whether the database is new, or has no table yet.

@@ -111,7 +111,8 @@ async fn every_column_of_every_row_is_imported() {
     );
     // A copy of nulls would prove nothing.
     assert_eq!(sqlite.unused_columns(), Vec::<String>::new());
-    for name in sqlite.names() {
+    // The clock of a database is another one.
+    for name in sqlite.names().filter(|name| *name != "clock") {
         assert_eq!(postgres.rows(name, &sqlite), sqlite.rows(name, &postgres), "{name}");
     }
 }

@@ -6,6 +6,7 @@ use blackbox::{
     objstore::{Client, Key, Object, Service, Stopped, Writers, unique},
     postgres::{Cluster, Database},
     process::{self, DEADLINE},
+    rereading::{SettingFile, follows_database},
     soak::rounds,
 };
 use futures_util::future::join_all;
@@ -206,6 +207,18 @@ async fn tls_requires_a_trusted_certificate_of_the_database() {
     let encrypted = "SELECT count(*) > 0 AND bool_and(ssl) FROM pg_stat_ssl
                      JOIN pg_stat_activity USING (pid) WHERE application_name = 'objstore-svc'";
     assert_eq!(database.run(encrypted), "t");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn new_connections_use_a_new_user_and_ca() {
+    let (cluster, certificate) = Cluster::secured();
+    let database = cluster.database();
+    let url = SettingFile::new("OBJSTORE_DATABASE_URL_FILE", &database.tcp_url());
+    let ca = SettingFile::new("OBJSTORE_DATABASE_CA_FILE", &certificate);
+    let service = Stopped::on(None, &[url.variable(), ca.variable()]).start().await;
+    follows_database(service.process(), (&database, &certificate), (&url, &ca)).await;
+    service.client().await.set(&Object::fresh()).await;
     service.stop().await;
 }
 

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fs};
 
-use blackbox::objstore::{Object, Service};
+use blackbox::{
+    objstore::{Object, Service},
+    rereading::SettingFile,
+};
 use reqwest::Method;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -240,26 +243,18 @@ async fn rejects_new_clients(service: &Service) {
 #[tokio::test]
 async fn the_client_list_is_read_again_at_sighup() {
     let (first, second) = (Uuid::new_v4(), Uuid::new_v4());
-    let directory = tempfile::tempdir().unwrap();
-    let list = directory.path().join("clients");
-    fs::write(&list, format!("{first}\n")).unwrap();
-    let service = Service::with(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]).await;
+    let list = SettingFile::new("OBJSTORE_CLIENTS_FILE", &format!("{first}\n"));
+    let service = Service::with(&[list.variable()]).await;
     let register = async |id: Uuid| service.stranger().post("/register", registration(id)).await;
     let _ = register(first).await.expect(200);
     register(second).await.refused(422, "identity_refused");
 
-    fs::write(&list, format!("{second}\n")).unwrap();
-    service.process().signal("HUP").await;
-    service.process().logged(|line| line.contains("clients file read")).await;
+    list.accepted(service.process(), &format!("{second}\n")).await;
     let _ = register(second).await.expect(200);
     register(first).await.refused(422, "identity_refused");
 
-    fs::write(&list, format!("{first}\nnobody\n")).unwrap();
-    service.process().signal("HUP").await;
-    let names_setting = |line: &str| {
-        line.contains("ERROR") && line.contains("OBJSTORE_CLIENTS_FILE") && line.contains("line 2")
-    };
-    service.process().logged(names_setting).await;
+    list.refused(service.process(), &format!("{first}\nnobody\n")).await;
+    service.process().logged(|line| line.contains("ERROR") && line.contains("line 2")).await;
     let _ = register(second).await.expect(200);
     register(first).await.refused(422, "identity_refused");
     service.stop().await;

@@ -3,11 +3,11 @@
 use std::{fs, time::Duration};
 
 use blackbox::{
-    payments::{Service, Stopped, minimal},
+    payments::{PROGRAM, Service, Stopped, minimal},
     postgres::Database,
     process::{self, DEADLINE},
     soak::{rounds, seed},
-    stopping::{INTERRUPTED, is_stopped, stop_backup, stop_often},
+    stopping::{INTERRUPTED, hang_up_import, is_stopped, stop_backup, stop_often},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::json;
@@ -201,6 +201,13 @@ async fn a_stopped_import_cancels_the_statement_of_the_server() {
     assert!(is_stopped(import(&place, &database), "INT", second, message).await);
     is_left(&database).await;
     assert!(is_empty(&database));
+}
+
+#[tokio::test]
+async fn sighup_stops_an_import_but_not_under_nohup() {
+    let (place, database) = source_and_target().await;
+    hang_up_import(import(&place, &database), &database, PROGRAM).await;
+    assert!(!is_empty(&database));
 }
 
 #[tokio::test]

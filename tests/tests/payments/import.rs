@@ -297,7 +297,7 @@ async fn every_column_of_every_row_is_imported() {
     let rows = |tables: &Tables| tables.rows("balances", tables).len();
     assert_eq!(rows(&postgres), 16 * rows(&sqlite));
     postgres.retain("balances", "shard", &0.into());
-    for name in sqlite.names().filter(|name| *name != "ids") {
+    for name in sqlite.names().filter(|name| !["ids", "clock"].contains(name)) {
         assert_eq!(postgres.rows(name, &sqlite), sqlite.rows(name, &postgres), "{name}");
     }
 }

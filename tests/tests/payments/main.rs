@@ -45,6 +45,7 @@ mod program;
 mod rates;
 mod replays;
 mod replicas;
+mod rereading;
 mod restart;
 mod sandbox_clock;
 mod secrets;

@@ -6,6 +6,7 @@ use blackbox::{
     payments::{Acquirer, App, Move, SECRET, Service, Stopped, email},
     postgres::Cluster,
     process::{self, DEADLINE},
+    rereading::{SettingFile, follows_database},
 };
 use futures_util::{StreamExt as _, future::join_all, stream};
 use serde_json::json;
@@ -78,6 +79,18 @@ async fn tls_requires_a_trusted_database_certificate() {
     let plain = Stopped::on(None, &[]);
     let plain = plain.with("PAYMENTS_DATABASE_URL", &format!("{url}?sslmode=disable"));
     plain.start().await.merchant().await;
+}
+
+#[tokio::test]
+async fn new_connections_use_a_new_user_and_ca() {
+    let (cluster, certificate) = Cluster::secured();
+    let database = cluster.database();
+    let url = SettingFile::new("PAYMENTS_DATABASE_URL_FILE", &database.tcp_url());
+    let ca = SettingFile::new("PAYMENTS_DATABASE_CA_FILE", &certificate);
+    let service = Stopped::on(None, &[url.variable(), ca.variable()]).start().await;
+    follows_database(service.process(), (&database, &certificate), (&url, &ca)).await;
+    service.merchant().await.pay("EUR", 1000).await;
+    service.stop().await;
 }
 
 #[tokio::test]

@@ -1,22 +1,25 @@
 //! Settings of a database, connections outside the pool, and migrations.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::OnceLock, time::Duration};
 
 use deadpool_postgres::{BuildError, ClientWrapper};
 use refinery::{Runner, error::Kind};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{CancelToken, Config, Notification, error::SqlState};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
     Error,
-    hosts::Hosts,
+    hosts::{Hosts, configs},
     pool::{OPEN, apply_settings},
     timelines::Timelines,
     verification::translate,
 };
 use crate::{
+    config::SecretError,
     error::reason,
+    files::Files,
     migration::MigrationError,
     progress::{Interrupted, Progress},
     tls::{self, TlsError},
@@ -33,9 +36,8 @@ const MIGRATION_ATTEMPTS: u32 = 120;
 pub struct DatabaseConfig {
     /// Name of the service. It is the `application_name` unless the URL has one.
     pub service: &'static str,
-    /// Begins with `postgres://`. It may contain a password.
-    pub url: SecretString,
-    /// The setting that `url` comes from.
+    /// The secret setting with the URL. The URL begins with `postgres://`, and may contain a
+    /// password.
     pub url_setting: &'static str,
     /// PEM file of additional CA certificates to trust.
     pub ca_file: Option<PathBuf>,
@@ -48,6 +50,9 @@ pub struct DatabaseConfig {
 /// Why a database could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// The URL cannot be read.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// The setting is not the URL of a database. The error does not contain the URL, because it may
     /// contain a password.
     #[error("{setting} is not usable: {reason}")]
@@ -113,23 +118,32 @@ pub struct Database {
 }
 
 impl Database {
-    /// Checks the settings. An error about the URL does not contain it, because it may contain a
-    /// password. With TLS, the certificate and the name of the server are always verified, with
-    /// every `sslmode`.
+    /// Reads and checks the settings once: see [`Self::following`].
     pub fn of(settings: &DatabaseConfig) -> Result<Self, OpenError> {
-        let DatabaseConfig { service, url, url_setting: setting, .. } = settings;
-        let url = url.expose_secret();
-        let rejected = |reason| OpenError::Url { setting, reason };
-        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(rejected("must begin with postgres://".to_owned()));
-        }
-        let url = translate(url, settings.ca_setting).map_err(rejected)?;
-        let mut config: Config = url.parse().map_err(|error| rejected(reason(&error)))?;
-        if config.get_application_name().is_none() {
-            config.application_name(*service);
-        }
-        let tls = tls::client_config(settings.ca_file.as_deref(), settings.ca_setting)?;
-        let (hosts, timelines) = (Hosts::new(&config, tls), Timelines::default());
+        Self::following(settings, &mut Files::default())
+    }
+
+    /// Reads and checks the settings. When `files` reads them again, new connections use another
+    /// user, password and CA certificates. Open connections stay.
+    ///
+    /// An error about the URL does not contain it, because it may contain a password. With TLS, the
+    /// certificate and the name of the server are always verified, with every `sslmode`.
+    pub fn following(settings: &DatabaseConfig, files: &mut Files) -> Result<Self, OpenError> {
+        let DatabaseConfig { service, url_setting: setting, ca_setting, .. } = *settings;
+        let first = OnceLock::new();
+        let configs = files.secret(setting, move |url| {
+            let rejected = |reason| OpenError::Url { setting, reason };
+            let url = parse(url, service, ca_setting).map_err(rejected)?;
+            match without_login(first.get_or_init(|| url.clone())) == without_login(&url) {
+                true => Ok(configs(&url)),
+                false => Err(rejected("all but user and password need a restart".to_owned())),
+            }
+        })?;
+        let configs = configs.ok_or(SecretError::Empty(setting))?;
+        let tls = files.read(ca_setting, settings.ca_file.clone(), move |path| {
+            tls::client_config(path, ca_setting).map(MakeRustlsConnect::new)
+        })?;
+        let (hosts, timelines) = (Hosts::new(configs, tls), Timelines::default());
         Ok(Self { hosts, timelines, service, setting })
     }
 
@@ -223,6 +237,26 @@ impl Database {
             None => OpenError::Connect { setting, source },
         }
     }
+}
+
+/// Parses a URL. The error does not contain it.
+fn parse(url: &SecretString, service: &str, ca_setting: &str) -> Result<Config, String> {
+    let url = url.expose_secret();
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err("must begin with postgres://".to_owned());
+    }
+    let mut config: Config = translate(url, ca_setting)?.parse().map_err(|error| reason(&error))?;
+    if config.get_application_name().is_none() {
+        config.application_name(service);
+    }
+    Ok(config)
+}
+
+/// What must not change while a service runs: a part of its connections would use another database.
+fn without_login(url: &Config) -> Config {
+    let mut url = url.clone();
+    url.user("").password("");
+    url
 }
 
 /// Whether a migration did not get a lock in time.

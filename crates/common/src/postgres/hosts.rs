@@ -15,8 +15,7 @@ use std::{
 
 use deadpool_postgres::Connect;
 use futures_util::{FutureExt as _, future::BoxFuture};
-use rustls::ClientConfig;
-use tokio::{task::JoinHandle, time::timeout};
+use tokio::{sync::watch::Receiver, task::JoinHandle, time::timeout};
 use tokio_postgres::{
     AsyncMessage, Client, Config, Connection, Error, Notification, Socket, config::Host,
     tls::MakeTlsConnect,
@@ -38,30 +37,20 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(super) struct Hosts {
     /// One for each host, in the order of the URL.
-    configs: Arc<[Config]>,
-    tls: MakeRustlsConnect,
+    configs: Receiver<Vec<Config>>,
+    tls: Receiver<MakeRustlsConnect>,
     /// The host to try first.
     first: Arc<AtomicUsize>,
 }
 
 impl Hosts {
-    pub(super) fn new(url: &Config, tls: ClientConfig) -> Self {
-        let mut configs = split(url);
-        for config in &mut configs {
-            config
-                .connect_timeout(CONNECT)
-                .keepalives(true)
-                .keepalives_idle(KEEPALIVE)
-                .keepalives_interval(KEEPALIVE)
-                .keepalives_retries(3)
-                .tcp_user_timeout(UNACKNOWLEDGED);
-        }
-        let tls = MakeRustlsConnect::new(tls);
-        Self { configs: configs.into(), tls, first: Arc::default() }
+    /// Takes the [`configs`], whose number never changes.
+    pub(super) fn new(configs: Receiver<Vec<Config>>, tls: Receiver<MakeRustlsConnect>) -> Self {
+        Self { configs, tls, first: Arc::default() }
     }
 
     pub(super) fn tls(&self) -> MakeRustlsConnect {
-        self.tls.clone()
+        self.tls.borrow().clone()
     }
 
     /// Opens a connection to the first host that accepts it. A task passes its notifications to
@@ -70,7 +59,7 @@ impl Hosts {
         &self,
         listener: impl FnMut(Notification) + Send + 'static,
     ) -> Result<(Client, JoinHandle<()>), Error> {
-        let hosts = self.configs.len();
+        let hosts = self.configs.borrow().len();
         let first = self.first.load(Ordering::Relaxed);
         let share = OPEN / u32::try_from(hosts).unwrap_or(u32::MAX);
         for host in first..first + hosts - 1 {
@@ -85,11 +74,12 @@ impl Hosts {
     /// Makes the next attempt begin with the host after the one that it would begin with.
     pub(super) fn skip(&self) {
         let first = self.first.load(Ordering::Relaxed);
-        self.first.store((first + 1) % self.configs.len(), Ordering::Relaxed);
+        self.first.store((first + 1) % self.configs.borrow().len(), Ordering::Relaxed);
     }
 
     async fn connect_to(&self, host: usize) -> Result<Connected, Error> {
-        let connected = self.configs[host].connect(self.tls()).await?;
+        let config = self.configs.borrow()[host].clone();
+        let connected = config.connect(self.tls()).await?;
         self.first.store(host, Ordering::Relaxed);
         Ok(connected)
     }
@@ -117,6 +107,21 @@ fn run(
         }
     });
     (client, task)
+}
+
+/// The configuration of each host of a URL.
+pub(super) fn configs(url: &Config) -> Vec<Config> {
+    let mut configs = split(url);
+    for config in &mut configs {
+        config
+            .connect_timeout(CONNECT)
+            .keepalives(true)
+            .keepalives_idle(KEEPALIVE)
+            .keepalives_interval(KEEPALIVE)
+            .keepalives_retries(3)
+            .tcp_user_timeout(UNACKNOWLEDGED);
+    }
+    configs
 }
 
 /// The configuration of each host. `tokio_postgres` describes the error of lists whose lengths

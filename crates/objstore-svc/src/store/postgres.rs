@@ -24,6 +24,7 @@ use std::{
 use common::{
     batch::Queue,
     clock::{ClockTable, JobClock},
+    files::Files,
     operations::Readiness,
     postgres::{
         CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, WAIT, query,
@@ -121,9 +122,10 @@ impl Postgres {
     pub(super) async fn open(
         config: &StoreConfig,
         database: &DatabaseConfig,
+        files: &mut Files,
     ) -> Result<(Self, Feed), super::OpenError> {
         let connections = database.connections;
-        let database = Database::of(database)?;
+        let database = Database::following(database, files)?;
         migrate(&database).await?;
         let (epoch, revision) = load_epoch(&database).await?;
         let pool = Arc::new(Pool::new(&database, connections, SETTINGS)?);

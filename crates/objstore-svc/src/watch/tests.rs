@@ -1,5 +1,6 @@
 //! Sockets that open before all committed changes are dispatched.
 
+use common::files::Files;
 use uuid::Uuid;
 
 use super::*;
@@ -27,7 +28,7 @@ async fn store(data_dir: &std::path::Path) -> (Store, Feed) {
         log_size: 1 << 20,
         cache: 1 << 20,
     };
-    let (store, feed) = Store::open(&config).await.unwrap();
+    let (store, feed) = Store::open(&config, &mut Files::default()).await.unwrap();
     store.register(client(), TokenDigest::of("token"), 0).await.unwrap().unwrap();
     let everything = Pattern::new("", "", "").unwrap();
     store.watch(client(), everything).await.unwrap().unwrap();

@@ -10,14 +10,17 @@
 use std::{io, path::PathBuf};
 
 use bytes::Bytes;
-use common::tls::{self, TlsError};
+use common::{
+    files::Files,
+    tls::{self, TlsError},
+};
 use jiff::Timestamp;
 use reqwest::{
     Client, Method, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderName},
 };
-use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch::Receiver;
 use zeroize::Zeroizing;
 
 use super::{
@@ -40,7 +43,7 @@ const MAX_ANSWER: usize = 64 * 1024;
 
 pub(crate) struct HttpConfig {
     pub(crate) url: Url,
-    pub(crate) secret: SecretString,
+    pub(crate) key: Receiver<SignatureKey>,
     /// Additional CA certificates.
     pub(crate) ca_file: Option<PathBuf>,
 }
@@ -52,8 +55,6 @@ pub(crate) enum HttpSetupError {
     Tls(#[from] TlsError),
     #[error("the HTTP client for the acquirer cannot be made: {0}")]
     Client(#[from] reqwest::Error),
-    #[error("PAYMENTS_ACQUIRER_SECRET is empty")]
-    EmptySecret,
 }
 
 /// Why a request has no valid answer.
@@ -74,10 +75,10 @@ pub(crate) enum HttpError {
 }
 
 pub(crate) struct Http {
-    client: Client,
+    client: Receiver<Client>,
     /// Ends with a slash.
     base: Url,
-    key: SignatureKey,
+    key: Receiver<SignatureKey>,
 }
 
 #[derive(Serialize)]
@@ -143,11 +144,13 @@ enum Answer {
 
 impl Http {
     pub(crate) fn new(
-        HttpConfig { url, secret, ca_file }: HttpConfig,
+        HttpConfig { url, key, ca_file }: HttpConfig,
+        files: &mut Files,
     ) -> Result<Self, HttpSetupError> {
         let setting = "PAYMENTS_ACQUIRER_CA_FILE (--acquirer-ca-file)";
-        let client = client::client(tls::client_config(ca_file.as_deref(), setting)?, true)?;
-        let key = SignatureKey::new(&secret).ok_or(HttpSetupError::EmptySecret)?;
+        let client = files.read(setting, ca_file, move |path| {
+            Ok::<_, HttpSetupError>(client::client(tls::client_config(path, setting)?, true)?)
+        })?;
         Ok(Self { client, base: client::base(url), key })
     }
 
@@ -278,9 +281,11 @@ impl Http {
     ) -> Result<(StatusCode, Vec<u8>), HttpError> {
         let url = self.base.join(path).map_err(|_| HttpError::Malformed)?;
         let text = format!("{method}.{}.{}.", url.path(), key.unwrap_or_default());
-        let signature = self.key.sign(&[text.as_bytes(), &body], now);
-        let mut request = self
-            .client
+        // The answer has the secret of its request, also if the file of the secret changes meanwhile.
+        let secret = self.key.borrow().clone();
+        let signature = secret.sign(&[text.as_bytes(), &body], now);
+        let client = self.client.borrow().clone();
+        let mut request = client
             .request(method, url)
             .header(PROTOCOL, "1")
             .header(SIGNATURE, signature.to_string());
@@ -297,7 +302,7 @@ impl Http {
         // An answer without a signature is not from the acquirer. Its status says more.
         let header = header.ok_or(HttpError::Status(status))?;
         let text = format!("{}.{}.", status.as_u16(), signature.tag);
-        let verified = self.key.verify(header, &[text.as_bytes(), &body], now);
+        let verified = secret.verify(header, &[text.as_bytes(), &body], now);
         verified.map_err(HttpError::Unsigned)?;
         Ok((status, body))
     }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use common::config::SecretError;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -36,8 +37,10 @@ impl fmt::Debug for SignatureKey {
 }
 
 impl SignatureKey {
-    pub(crate) fn new(secret: &SecretString) -> Option<Self> {
-        Hmac::new_from_slice(secret.expose_secret().as_bytes()).ok().map(Self)
+    /// The key of the secret setting `name`.
+    pub(crate) fn of(name: &'static str, secret: &SecretString) -> Result<Self, SecretError> {
+        let key = Hmac::new_from_slice(secret.expose_secret().as_bytes());
+        key.map(Self).map_err(|_| SecretError::Empty(name))
     }
 
     /// Signs a text in parts. Returns the time and the hex digits of `v1`.
@@ -97,7 +100,7 @@ mod tests {
     const SIGNED: &str = "5e25a4ef27a0327f141ab04dab088b0b591b2d707b4dbb5fc692811fc1537bee";
 
     fn key() -> SignatureKey {
-        SignatureKey::new(&SecretString::from("whsec_test")).unwrap()
+        SignatureKey::of("KEY", &SecretString::from("whsec_test")).unwrap()
     }
 
     fn at(seconds: i64) -> Timestamp {
@@ -117,7 +120,7 @@ mod tests {
         }
         let now = at(1_763_700_000);
         assert_eq!(key().verify(&signature, &[b"{ }"], now), Err(SignatureError::Wrong));
-        let other = SignatureKey::new(&SecretString::from("whsec_other")).unwrap();
+        let other = SignatureKey::of("KEY", &SecretString::from("whsec_other")).unwrap();
         assert_eq!(other.verify(&signature, &[b"{}"], now), Err(SignatureError::Wrong));
     }
 

@@ -10,10 +10,10 @@
 //!    refund carries its key as metadata, and the connector looks for it before it refunds.
 //! 4. The memory of a form with a card number is overwritten after use.
 
-use common::tls::TlsError;
+use common::{config::SecretError, tls::TlsError};
 use jiff::Timestamp;
-use reqwest::{StatusCode, Url};
-use secrecy::SecretString;
+use reqwest::{StatusCode, Url, header::HeaderValue};
+use tokio::sync::watch::Receiver;
 
 use super::{
     AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution,
@@ -30,8 +30,8 @@ mod declines;
 mod payment_intent;
 
 pub(crate) use amount::stripe_units;
-pub(crate) use client::StripeError;
 use client::{Client, Form};
+pub(crate) use client::{StripeError, authorization};
 use payment_intent::{
     Created, PaymentIntent, PaymentMethod, Refund, RefundList, SetupIntent, SetupStatus, Status,
 };
@@ -49,7 +49,8 @@ const NEWEST_REFUNDS: u8 = 100;
 pub(crate) struct StripeConfig {
     /// The URL of Stripe's API.
     pub(crate) url: Url,
-    pub(crate) key: SecretString,
+    /// The header with the key.
+    pub(crate) authorization: Receiver<HeaderValue>,
 }
 
 /// Why the connector cannot be used.
@@ -59,6 +60,8 @@ pub(crate) enum StripeSetupError {
     Tls(#[from] TlsError),
     #[error("the HTTP client for Stripe cannot be made: {0}")]
     Client(#[from] reqwest::Error),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     #[error("PAYMENTS_STRIPE_KEY is not a key: it must be printable ASCII")]
     Key,
 }

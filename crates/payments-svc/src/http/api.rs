@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use common::{bearer::BearerToken, limits::Budget};
+use tokio::sync::watch::Receiver;
 
 use crate::app::{Payments, SignatureKey, UnknownNotifications};
 
 pub(crate) struct Api {
     pub(crate) payments: Arc<Payments>,
     /// Required by `POST /apps`. If `None`, anyone may create apps.
-    pub(crate) apps_token: Option<BearerToken>,
+    pub(crate) apps_token: Option<Receiver<BearerToken>>,
     /// Verifies notifications of acquirers. If `None`, `POST /acquirer/events` does not exist.
-    pub(crate) signature: Option<SignatureKey>,
+    pub(crate) signature: Option<Receiver<SignatureKey>>,
     /// Verifies Stripe's events. If `None`, `POST /stripe/events` does not exist.
-    pub(crate) stripe_signature: Option<SignatureKey>,
+    pub(crate) stripe_signature: Option<Receiver<SignatureKey>>,
     /// Whether `POST /sandbox/clock` exists.
     pub(crate) sandbox_clock: bool,
     pub(crate) unknown_notifications: UnknownNotifications,

@@ -33,7 +33,7 @@ impl FromRequestParts<Arc<Api>> for AppCreationAllowed {
         let Ok(address) = ClientAddress::from_request_parts(parts, api).await;
         api.payments.count_new_app(address)?;
         match &api.apps_token {
-            Some(token) if !token.admits(&parts.headers) => Err(Error::TokenRequired),
+            Some(token) if !token.borrow().admits(&parts.headers) => Err(Error::TokenRequired),
             _ => Ok(Self),
         }
     }

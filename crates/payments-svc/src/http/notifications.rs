@@ -31,7 +31,7 @@ pub(super) async fn receive(
     body: Body,
 ) -> Result<StatusCode, Error> {
     let key = api.signature.as_ref().ok_or(app::Error::NotFound)?;
-    verify(key, "Acquirer-Signature", &headers, &body)?;
+    verify(&key.borrow(), "Acquirer-Signature", &headers, &body)?;
     match body.read(|fields| received(fields, &api.payments))? {
         Received::Known(notification) => api.payments.book_notification(*notification).await?,
         Received::Unknown(id) => api.unknown_notifications.record(&id),

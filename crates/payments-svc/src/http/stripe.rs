@@ -26,7 +26,7 @@ pub(super) async fn receive(
     body: Body,
 ) -> Result<StatusCode, Error> {
     let key = api.stripe_signature.as_ref().ok_or(app::Error::NotFound)?;
-    verify(key, "Stripe-Signature", &headers, &body)?;
+    verify(&key.borrow(), "Stripe-Signature", &headers, &body)?;
     let default_due = api.payments.default_dispute_due(now());
     let Received { id, created, subject } = body.read(|fields| received(fields, default_due))?;
     let Some(Subject { payment_intent, currency, event }) = subject else {

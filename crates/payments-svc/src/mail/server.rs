@@ -25,7 +25,7 @@ enum Security {
     Opportunistic(TlsParameters),
 }
 
-pub(super) struct Server {
+pub(crate) struct Server {
     host: String,
     port: u16,
     security: Security,
@@ -36,7 +36,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Parses a URL in the format of lettre, such as `smtps://user:password@mail.example`.
-    pub(super) fn of(url: &SecretString, hello: ClientId) -> Result<Self, InvalidSmtpUrl> {
+    pub(crate) fn of(url: &SecretString, hello: ClientId) -> Result<Self, InvalidSmtpUrl> {
         let url = Url::parse(url.expose_secret()).map_err(|_| InvalidSmtpUrl)?;
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or(InvalidSmtpUrl)?.to_owned();
         let tls = url.query_pairs().find(|(name, _)| name == "tls").map(|(_, value)| value);

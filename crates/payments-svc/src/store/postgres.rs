@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use common::{
     batch::Queue,
+    files::Files,
     operations::Readiness,
     postgres::{
         CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, query_all,
@@ -127,8 +128,11 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    pub(super) async fn open(config: &DatabaseConfig) -> Result<Self, OpenError> {
-        let database = Database::of(config)?;
+    pub(super) async fn open(
+        config: &DatabaseConfig,
+        files: &mut Files,
+    ) -> Result<Self, OpenError> {
+        let database = Database::following(config, files)?;
         migrate(&database).await?;
         let batches = Pool::new(&database, LIMITS.batches, batch::SETTINGS)?;
         let (queue, runner) = Queue::new(Writer::new(batches));

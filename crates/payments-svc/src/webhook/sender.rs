@@ -5,11 +5,18 @@
 //! kept open for [`KEEP_IDLE`], because a new one costs two further round trips and a TLS handshake.
 
 use std::{
-    error::Error, io, iter::successors, path::PathBuf, str::FromStr as _, sync::Arc, time::Duration,
+    error::Error,
+    io,
+    iter::successors,
+    path::{Path, PathBuf},
+    str::FromStr as _,
+    sync::Arc,
+    time::Duration,
 };
 
 use bytes::Bytes;
 use common::{
+    files::Files,
     limits::Networks,
     tls::{self, TlsError},
 };
@@ -20,7 +27,10 @@ use reqwest::{
     header::CONTENT_TYPE,
     redirect::Policy,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::watch::Receiver,
+    time::{Instant, timeout_at},
+};
 use url::Host;
 
 use super::{
@@ -71,12 +81,13 @@ pub(crate) struct Message {
 
 pub(crate) struct Sender {
     /// For https.
-    secure: Route,
+    secure: Receiver<Route>,
     /// For http. `None` if it is not allowed.
     local: Option<Route>,
 }
 
 /// An HTTP client, and where it may connect to.
+#[derive(Clone)]
 struct Route {
     client: Client,
     reach: Arc<Reach>,
@@ -84,20 +95,29 @@ struct Route {
 }
 
 impl Sender {
-    pub(crate) fn new(config: SenderConfig) -> Result<Self, SenderError> {
-        Self::with_resolver(config, &(Arc::new(SystemResolver) as _))
+    pub(crate) fn new(config: SenderConfig, files: &mut Files) -> Result<Self, SenderError> {
+        Self::with_resolver(config, files, Arc::new(SystemResolver))
     }
 
     fn with_resolver(
         SenderConfig { insecure, networks, ca_file }: SenderConfig,
-        resolver: &Arc<dyn Resolve>,
+        files: &mut Files,
+        resolver: Arc<dyn Resolve>,
     ) -> Result<Self, SenderError> {
-        let tls =
-            tls::client_config(ca_file.as_deref(), "PAYMENTS_WEBHOOK_CA_FILE (--webhook-ca-file)")?;
-        let builder = || Client::builder().tls_backend_preconfigured(tls.clone());
-        let secure = Route::new(builder().https_only(true), Reach::Public(networks), resolver)?;
-        let local =
-            insecure.then(|| Route::new(builder(), Reach::Loopback, resolver)).transpose()?;
+        let setting = "PAYMENTS_WEBHOOK_CA_FILE (--webhook-ca-file)";
+        let client = move |path: Option<&Path>| {
+            let tls = tls::client_config(path, setting)?;
+            Ok::<_, SenderError>(Client::builder().tls_backend_preconfigured(tls))
+        };
+        let local = if insecure {
+            Some(Route::new(client(None)?, Reach::Loopback, &resolver)?)
+        } else {
+            None
+        };
+        let secure = files.read(setting, ca_file, move |path| {
+            let client = client(path)?.https_only(true);
+            Ok::<_, SenderError>(Route::new(client, Reach::Public(networks.clone()), &resolver)?)
+        })?;
         Ok(Self { secure, local })
     }
 
@@ -143,8 +163,9 @@ impl Sender {
     }
 
     /// The client for a URL. `None` if the service must not connect to its address.
-    fn route(&self, url: &WebhookUrl) -> Option<&Route> {
-        let route = if url.is_secure() { Some(&self.secure) } else { self.local.as_ref() };
+    fn route(&self, url: &WebhookUrl) -> Option<Route> {
+        let route =
+            if url.is_secure() { Some(self.secure.borrow().clone()) } else { self.local.clone() };
         route.filter(|route| route.reach.permits_host(url.as_url()))
     }
 }

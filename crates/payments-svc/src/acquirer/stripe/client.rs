@@ -4,10 +4,11 @@ use bytes::Bytes;
 use common::tls;
 use reqwest::{
     Client as HttpClient, Method, StatusCode, Url,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, InvalidHeaderValue},
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue},
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
+use tokio::sync::watch::Receiver;
 use url::form_urlencoded::Serializer;
 use zeroize::Zeroizing;
 
@@ -85,16 +86,17 @@ pub(super) struct Client {
     http: HttpClient,
     /// Ends with a slash.
     base: Url,
-    key: HeaderValue,
+    authorization: Receiver<HeaderValue>,
 }
 
 impl Client {
-    pub(super) fn new(StripeConfig { url, key }: StripeConfig) -> Result<Self, StripeSetupError> {
+    pub(super) fn new(
+        StripeConfig { url, authorization }: StripeConfig,
+    ) -> Result<Self, StripeSetupError> {
         // Only tests use http: the setting accepts it for loopback addresses alone.
         let https_only = url.scheme() == "https";
         let http = client::client(tls::client_config(None, "")?, https_only)?;
-        let key = bearer(&key).map_err(|_| StripeSetupError::Key)?;
-        Ok(Self { http, base: client::base(url), key })
+        Ok(Self { http, base: client::base(url), authorization })
     }
 
     /// Whether a customer may be sent to this URL.
@@ -126,10 +128,11 @@ impl Client {
         key: Option<&str>,
     ) -> Result<T, StripeError> {
         let url = self.base.join(path).map_err(|_| StripeError::Malformed)?;
+        let authorization = self.authorization.borrow().clone();
         let mut request = self
             .http
             .request(method, url)
-            .header(AUTHORIZATION, self.key.clone())
+            .header(AUTHORIZATION, authorization)
             .header(STRIPE_VERSION, VERSION);
         if !form.is_empty() {
             request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form);
@@ -156,9 +159,10 @@ impl Client {
     }
 }
 
-fn bearer(key: &SecretString) -> Result<HeaderValue, InvalidHeaderValue> {
+/// The header with a secret key.
+pub(crate) fn authorization(key: &SecretString) -> Result<HeaderValue, StripeSetupError> {
     let text = Zeroizing::new(format!("Bearer {}", key.expose_secret()));
-    let mut header = HeaderValue::try_from(&**text)?;
+    let mut header = HeaderValue::try_from(&**text).map_err(|_| StripeSetupError::Key)?;
     header.set_sensitive(true);
     Ok(header)
 }

@@ -9,7 +9,7 @@ use proptest::{
     test_runner::TestRunner,
 };
 
-use common::sqlite::LookUp;
+use common::{files::Files, sqlite::LookUp};
 use refinery::Target;
 
 use super::{
@@ -42,7 +42,7 @@ async fn filled() -> (tempfile::TempDir, Store, Tables) {
 async fn store_with(times: usize) -> (tempfile::TempDir, Store, Tables) {
     let dir = tempfile::tempdir().unwrap();
     let config = StoreConfig { data_dir: dir.path().to_owned(), database: None, cache: 0 };
-    let store = Store::open(&config).await.unwrap();
+    let store = Store::open(&config, &mut Files::default()).await.unwrap();
     let mut both = SqliteAndModel::of(engine::open(&dir.path().join(DATABASE)).unwrap());
     let mut runner = TestRunner::deterministic();
     for batch in setup_batches() {
@@ -476,7 +476,7 @@ async fn the_migration_of_api_keys_keeps_the_key_of_every_app() {
     drop(db);
 
     let config = StoreConfig { data_dir: dir.path().to_owned(), database: None, cache: 0 };
-    let store = Store::open(&config).await.unwrap();
+    let store = Store::open(&config, &mut Files::default()).await.unwrap();
     assert_eq!(store.app_by_key(key).await.unwrap().map(|app| app.id), Some(id));
     let page_query = PageQuery { limit: 9, before: None, after: None };
     let created = jiff::Timestamp::from_millisecond(5).unwrap();

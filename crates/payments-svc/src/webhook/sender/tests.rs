@@ -35,7 +35,8 @@ fn sender(insecure: bool, networks: &str, look_ups: &[&[&str]]) -> Sender {
     let addresses = |list: &&[&str]| list.iter().map(|text| text.parse().unwrap()).collect();
     let script: Arc<dyn Resolve> =
         Arc::new(Script(Mutex::new(look_ups.iter().map(addresses).collect())));
-    Sender::with_resolver(SenderConfig { insecure, networks, ca_file: None }, &script).unwrap()
+    let config = SenderConfig { insecure, networks, ca_file: None };
+    Sender::with_resolver(config, &mut Files::default(), script).unwrap()
 }
 
 async fn outcome(sender: &Sender, url: &str) -> DeliveryOutcome {
