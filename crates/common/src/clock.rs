@@ -183,12 +183,12 @@ struct State {
     since_boot: Millis,
     /// A larger difference is a jump.
     tolerance: Millis,
-    /// What the table has.
+    /// The time in the table.
     saved: Option<Millis>,
     has_jumped: bool,
 }
 
-/// What the difference of a turn means.
+/// The result of a comparison.
 #[derive(Debug, PartialEq, Eq)]
 enum Turn {
     Right { must_save: bool },
