@@ -103,7 +103,7 @@ impl ClockTable {
     async fn now(&self) -> Result<Millis, ClockError> {
         match self {
             Self::Sqlite(_) => Ok(wall_clock()),
-            Self::Postgres(pool) => Ok(first(pool, NOW).await?.ok_or(postgres::Error::NoRow)?),
+            Self::Postgres(pool) => Ok(number(pool, NOW).await?.ok_or(postgres::Error::NoRow)?),
         }
     }
 
@@ -113,7 +113,7 @@ impl ClockTable {
                 let path = path.clone();
                 Ok(spawn_blocking(move || last_turn(&path)).await??)
             }
-            Self::Postgres(pool) => Ok(first(pool, LAST_TURN).await?),
+            Self::Postgres(pool) => Ok(number(pool, LAST_TURN).await?),
         }
     }
 
@@ -134,9 +134,10 @@ impl ClockTable {
     }
 }
 
-async fn first(pool: &Pool, sql: &'static str) -> Result<Option<Millis>, postgres::Error> {
+async fn number(pool: &Pool, sql: &'static str) -> Result<Option<Millis>, postgres::Error> {
     let [rows] = pool.acquire(async |session| query(session, [(sql, &[])]).await).await?;
-    Ok(rows.first().ok_or(postgres::Error::NoRow)?.try_get(0)?)
+    let number = rows.first().map(|row| row.try_get(0)).transpose()?;
+    Ok(number.flatten())
 }
 
 fn last_turn(path: &Path) -> rusqlite::Result<Option<Millis>> {

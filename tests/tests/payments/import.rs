@@ -61,7 +61,9 @@ pub(crate) async fn migrated() -> Database {
 /// Whether no table has a row, except for the first row of `expiry`.
 pub(crate) fn is_empty(database: &Database) -> bool {
     let tables = Tables::of_postgres(database);
-    let mut rows = tables.names().flat_map(|name| tables.rows(name, &tables));
+    // A service that only migrated has looked at its clock.
+    let names = tables.names().filter(|name| *name != "clock");
+    let mut rows = names.flat_map(|name| tables.rows(name, &tables));
     rows.all(|row| row == r#"{"only":1,"through":"000000000000000000000000"}"#)
 }
 
