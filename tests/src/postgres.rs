@@ -61,6 +61,7 @@ pub struct Database {
 }
 
 static SHARED: LazyLock<Cluster> = LazyLock::new(Cluster::start);
+static APART: LazyLock<Cluster> = LazyLock::new(Cluster::start);
 
 impl Cluster {
     /// A server for one test, which may stop and restart it.
@@ -104,6 +105,12 @@ impl Cluster {
     /// The server shared by all tests of a process.
     pub fn shared() -> &'static Self {
         &SHARED
+    }
+
+    /// The server for tests with database transactions of seconds: the services of other tests would
+    /// wait for their end before a page of a list, although they use other databases.
+    pub fn apart() -> &'static Self {
+        &APART
     }
 
     /// Creates a database with a unique name.

@@ -38,7 +38,7 @@ async fn import(place: &Stopped, database: &Database) -> (bool, String) {
 
 /// Imports a store that must be complete, and returns it with the settings of the tests.
 async fn imported(place: &Stopped) -> Stopped {
-    let database = Cluster::shared().database();
+    let database = Cluster::apart().database();
     let (succeeded, output) = import(place, &database).await;
     assert!(succeeded, "{output}");
     Stopped::on(Some(database), &SETTINGS)
@@ -51,7 +51,7 @@ async fn is_rejected(place: &Stopped, database: &Database, reason: &str) {
 
 /// A database with tables and without rows.
 pub(crate) async fn migrated() -> Database {
-    let database = Cluster::shared().database();
+    let database = Cluster::apart().database();
     Stopped::on(Some(database.clone()), &[]).start().await.stop().await;
     // A job that was interrupted by the stop may have taken a lease.
     database.run("DELETE FROM leases");
@@ -308,7 +308,7 @@ async fn every_column_of_every_row_is_imported() {
 async fn a_column_that_only_sqlite_has_is_not_lost_silently() {
     let place = embedded().start().await.stop().await;
     place.change("ALTER TABLE apps ADD COLUMN colour TEXT");
-    let database = Cluster::shared().database();
+    let database = Cluster::apart().database();
     is_rejected(&place, &database, "colour").await;
     assert!(is_empty(&database));
     database.run("ALTER TABLE apps ADD COLUMN colour text");
@@ -369,7 +369,7 @@ async fn import_rejects_a_used_database() {
     let service = embedded().start().await;
     service.app().await;
     let place = service.stop().await;
-    let database = Cluster::shared().database();
+    let database = Cluster::apart().database();
     let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let held = async {
         while database.run("SELECT count(*) FROM leases") == "0" {
@@ -392,7 +392,7 @@ async fn import_rejects_a_used_database() {
 
 #[tokio::test]
 async fn import_rejects_a_store_in_use_and_a_missing_store() {
-    let database = Cluster::shared().database();
+    let database = Cluster::apart().database();
     let service = embedded().start().await;
     let nowhere = Stopped::on(None, &[]);
     for (place, reason) in [(service.data(), "in use"), (&nowhere, "contains no payments.db")] {
@@ -412,7 +412,7 @@ async fn an_import_with_an_invalid_row_leaves_nothing() {
     let (merchant, _) = book(&service).await;
     merchant.invite("ann@shop.example").await;
     let place = service.stop().await;
-    let database = Cluster::shared().database();
+    let database = Cluster::apart().database();
     for (damage, repair, reason) in [
         (
             "lines SET balance = balance + 1 WHERE kind = 'capture'",

@@ -19,7 +19,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::replicas::{agree, two};
+use crate::replicas::{agree, two_on};
 
 /// Runs a query that returns one number.
 fn number(database: &Database, sql: &str) -> i64 {
@@ -110,7 +110,7 @@ const KINDS: u8 = 17;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_services_under_every_kind_of_load_never_deadlock() {
-    let (database, services) = two(&[SECRET]).await;
+    let (database, services) = two_on(Cluster::apart().database(), &[SECRET]).await;
     // PostgreSQL looks for a deadlock after a session has waited this long.
     database.run(
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = 50',
@@ -147,7 +147,7 @@ async fn two_services_under_every_kind_of_load_never_deadlock() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn locked_rows_delay_only_their_own_transactions() {
-    let (database, [service, other]) = two(&[]).await;
+    let (database, [service, other]) = two_on(Cluster::apart().database(), &[]).await;
     let merchant = service.merchant().await;
     let pay = |_| merchant.pay("EUR", 1_000_000);
     let held = join_all((0..64).map(pay)).await;
@@ -199,7 +199,7 @@ async fn locked_rows_delay_only_their_own_transactions() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_services_make_progress_on_one_transaction() {
-    let (_, services) = two(&[]).await;
+    let (_, services) = two_on(Cluster::apart().database(), &[]).await;
     let merchant = services[0].merchant().await;
     let transaction = merchant.pay("EUR", 1_000_000_000).await;
     let there = transaction.by(&merchant.app.at(&services[1]));
@@ -246,7 +246,7 @@ const INSTRUCTIONS: &str = "SELECT count(*) FROM instructions";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_notification_that_cannot_be_booked_is_booked_later() {
-    let database = Cluster::shared().database();
+    let database = Cluster::apart().database();
     let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay_with(Card("4100000000000103"), "EUR", 1000).await;
@@ -277,7 +277,7 @@ async fn a_notification_that_cannot_be_booked_is_booked_later() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_service_instructs_acquirers_when_one_freezes() {
-    let (database, services) = two(&[]).await;
+    let (database, services) = two_on(Cluster::apart().database(), &[]).await;
     let merchant = services[0].merchant().await;
     for frozen in [0, 1] {
         let transaction = merchant.pay_with(Card("4100000000000103"), "EUR", 1000).await;
@@ -296,7 +296,7 @@ async fn another_service_instructs_acquirers_when_one_freezes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn captures_write_no_index_of_transactions() {
-    let database = Cluster::shared().database();
+    let database = Cluster::apart().database();
     let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1_000_000).await;

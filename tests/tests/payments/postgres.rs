@@ -112,7 +112,7 @@ async fn sessions_that_the_database_ends_are_replaced() {
 
 #[tokio::test]
 async fn a_long_table_lock_causes_503_until_it_ends() {
-    let service = service().await;
+    let service = Stopped::on(Some(Cluster::apart().database()), &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1_000_000).await;
     let database = service.data().database().unwrap().clone();

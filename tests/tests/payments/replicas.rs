@@ -28,7 +28,13 @@ use tokio::{
 
 /// Starts two services at the same time on an empty database.
 pub(crate) async fn two(settings: &[(&str, &str)]) -> (Database, [Service; 2]) {
-    let database = Cluster::shared().database();
+    two_on(Cluster::shared().database(), settings).await
+}
+
+pub(crate) async fn two_on(
+    database: Database,
+    settings: &[(&str, &str)],
+) -> (Database, [Service; 2]) {
     let started = join_all((0..2).map(|_| Stopped::on(Some(database.clone()), settings).start()));
     (database, started.await.try_into().unwrap())
 }
