@@ -63,12 +63,13 @@ impl Embedded {
         let file: &'static File = Box::leak(Box::new(file));
         let checkpointer =
             Checkpointer::start(path, file, Arc::clone(&lookups), Arc::clone(&disk))?;
+        let room = Room::new(file, &connection)?;
         Ok(Self {
             connection,
             checkpointer: RefCell::new(checkpointer),
             lookups,
             disk,
-            room: Room::new(file),
+            room,
             empty_at: Cell::new(Instant::now()),
         })
     }

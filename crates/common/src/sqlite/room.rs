@@ -16,21 +16,23 @@ const STEP: u64 = 1024 * 1024;
 /// The room of a database file. It lies behind the end of the file, so nobody sees it.
 pub(super) struct Room {
     database: &'static File,
+    page_size: u64,
     /// Bytes that are allocated.
     allocated: Cell<u64>,
 }
 
 impl Room {
-    pub(super) fn new(database: &'static File) -> Self {
-        Self { database, allocated: Cell::new(0) }
+    pub(super) fn new(database: &'static File, connection: &Connection) -> rusqlite::Result<Self> {
+        let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        Ok(Self { database, page_size: page_size.cast_unsigned(), allocated: Cell::new(0) })
     }
 
     /// Allocates room for all pages of the database, as the open transaction leaves it. Fails with
     /// [`ffi::SQLITE_FULL`] if the volume has none. File systems that cannot allocate are left alone.
     pub(super) fn reserve(&self, transaction: &Connection) -> rusqlite::Result<()> {
-        let size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
-        let size: i64 = transaction.prepare_cached(size)?.query_row([], |row| row.get(0))?;
-        let size = size.cast_unsigned();
+        let mut count = transaction.prepare_cached("PRAGMA page_count")?;
+        let pages: i64 = count.query_row([], |row| row.get(0))?;
+        let size = pages.cast_unsigned() * self.page_size;
         if size <= self.allocated.get() {
             return Ok(());
         }
