@@ -47,7 +47,7 @@ pub async fn run(mut command: Command) -> Output {
     timeout(DEADLINE, command.output()).await.expect("ends in time").expect("can be started")
 }
 
-/// What a command has printed.
+/// The text that a command has printed, on both outputs.
 pub fn output(ended: &Output) -> String {
     let [stdout, stderr] = [&ended.stdout, &ended.stderr].map(|it| String::from_utf8_lossy(it));
     stdout.into_owned() + &stderr

@@ -252,7 +252,8 @@ fn parse(url: &SecretString, service: &str, ca_setting: &str) -> Result<Config, 
     Ok(config)
 }
 
-/// What must not change while a service runs: a part of its connections would use another database.
+/// The URL without user and password. It must not change while a service runs: a part of its
+/// connections would use another database.
 fn without_login(url: &Config) -> Config {
     let mut url = url.clone();
     url.user("").password("");
