@@ -185,6 +185,16 @@ impl Stopped {
         rows.map(|text| text.expect("a text")).collect()
     }
 
+    /// What writes change: the newest revision, and the numbers of clients, sessions and watches.
+    pub fn writes(&self) -> Vec<String> {
+        self.texts(
+            "SELECT 'revision ' || max(revision) FROM log
+             UNION ALL SELECT 'clients ' || count(*) FROM clients
+             UNION ALL SELECT 'sessions ' || count(*) FROM sessions
+             UNION ALL SELECT 'watches ' || count(*) FROM watches",
+        )
+    }
+
     fn file(&self) -> rusqlite::Connection {
         let file = rusqlite::Connection::open(self.data().join("objstore.db"));
         file.expect("there is a database")

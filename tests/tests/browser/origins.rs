@@ -4,7 +4,7 @@
 
 use blackbox::{
     browser::{Page, visit_and_leave},
-    objstore::{Client, Key, Object, Service},
+    objstore::{Key, Object, Service},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -163,15 +163,6 @@ impl Place {
     }
 }
 
-/// The metrics that show writes: the revision of the store, and its clients.
-pub(crate) async fn writes(client: &Client) -> Vec<String> {
-    let metrics = client.fetch("/metrics").await.expect(200);
-    let shown = |line: &&str| {
-        ["objstore_revision ", "objstore_clients "].iter().any(|it| line.starts_with(it))
-    };
-    metrics.text().lines().filter(shown).map(str::to_owned).collect()
-}
-
 pub(crate) fn secret() -> Object {
     Object::new(&Key::new("secret", "secret", "secret"), r#"{"secret":true}"#)
 }
@@ -188,11 +179,10 @@ async fn reads_and_writes_nothing(hosts: (&str, &str), settings: Vec<(&'static s
                     place.sign_in(page).await;
                     page.go(&format!("{}/", place.page)).await;
                 }
-                let before = writes(&other).await;
-                assert_eq!(before.len(), 2, "{before:?}");
+                let before = place.service.data().writes();
                 let read = place.run(page, ATTEMPT).await;
                 assert_eq!(read, json!([]), "{hosts:?} {is_signed_in}");
-                assert_eq!(writes(&other).await, before, "{hosts:?} {is_signed_in}");
+                assert_eq!(place.service.data().writes(), before, "{hosts:?} {is_signed_in}");
             }
             page.go(&format!("{}/", place.store)).await;
             let watches = "const it = await fetch('/watches'); return [it.status, await it.text()]";

@@ -18,7 +18,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::origins::{ATTEMPT, FUNCTIONS, READS, answer, secret, writes};
+use crate::origins::{ATTEMPT, FUNCTIONS, READS, answer, secret};
 
 const NAME: &str = "page.evil.test";
 
@@ -86,12 +86,12 @@ async fn visit_store(settings: &[(&str, &str)]) -> (Value, bool) {
     let store = objstore::Service::with(settings).await;
     let other = store.client().await;
     other.set(&secret()).await;
-    let before = writes(&other).await;
+    let before = store.data().writes();
     let script = format!(
         "const store = location.origin; {FUNCTIONS} await register().catch(() => 0); {ATTEMPT}"
     );
     let read = Name::new().await.rebound(store.process().address(), &script).await;
-    (read, writes(&other).await != before)
+    (read, store.data().writes() != before)
 }
 
 /// The same for payments-svc.
