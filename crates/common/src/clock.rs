@@ -13,10 +13,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -43,9 +40,6 @@ const RESTART_TOLERANCE: Millis = 30 * 24 * 3600 * 1000;
 
 /// Interval in which the time of the last turn is stored.
 const SAVE_EVERY: Millis = 3600 * 1000;
-
-/// [`JobClock::latest`] while there is none.
-const NONE: Millis = Millis::MIN;
 
 const NOW: &str = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
@@ -172,7 +166,6 @@ pub async fn confirm(
 pub struct JobClock {
     table: ClockTable,
     state: Mutex<State>,
-    latest: AtomicI64,
 }
 
 /// The last turn.
@@ -187,6 +180,8 @@ struct State {
     /// The time in the table.
     saved: Option<Millis>,
     has_jumped: bool,
+    /// The time of the store at the last turn of this process, if it was right.
+    latest: Option<Millis>,
 }
 
 /// The result of a comparison.
@@ -200,24 +195,19 @@ impl JobClock {
     /// Reads the time of the last turn.
     pub async fn open(table: ClockTable) -> Result<Self, ClockError> {
         let (now, saved) = (table.now().await?, table.last_turn().await?);
-        Ok(Self {
-            table,
-            state: Mutex::new(State::new(now, since_boot(), saved)),
-            latest: AtomicI64::new(NONE),
-        })
+        Ok(Self { table, state: Mutex::new(State::new(now, since_boot(), saved)) })
     }
 
     /// The time of the store in milliseconds since 1970, for a job that deletes or voids what is
     /// old at that time. `None` after a jump: the job must do nothing.
     pub async fn turn(&self) -> Result<Option<Millis>, ClockError> {
-        let turn = self.turn_at(self.table.now().await?).await;
-        if !matches!(turn, Ok(Some(_))) {
-            self.latest.store(NONE, Ordering::Relaxed);
-        }
-        turn
+        let now = self.compare().await;
+        self.state().latest = now.as_ref().ok().copied().flatten();
+        now
     }
 
-    async fn turn_at(&self, now: Millis) -> Result<Option<Millis>, ClockError> {
+    async fn compare(&self) -> Result<Option<Millis>, ClockError> {
+        let now = self.table.now().await?;
         let mut turn = self.state().turn(now, since_boot());
         if turn == Turn::Jumped {
             let saved = self.table.last_turn().await?;
@@ -231,13 +221,12 @@ impl JobClock {
                 Err(error) => tracing::debug!(cause = %error, "the time is not stored"),
             },
         }
-        self.latest.store(now, Ordering::Relaxed);
         Ok(Some(now))
     }
 
     /// The time of the last turn. `None` before the first one, and after a jump.
     pub fn latest(&self) -> Option<Millis> {
-        Some(self.latest.load(Ordering::Relaxed)).filter(|latest| *latest != NONE)
+        self.state().latest
     }
 
     /// Whether the jobs have stopped.
@@ -253,7 +242,7 @@ impl JobClock {
 impl State {
     fn new(now: Millis, since_boot: Millis, saved: Option<Millis>) -> Self {
         let at = saved.unwrap_or(now);
-        Self { at, since_boot, tolerance: RESTART_TOLERANCE, saved, has_jumped: false }
+        Self { at, since_boot, tolerance: RESTART_TOLERANCE, saved, has_jumped: false, latest: None }
     }
 
     fn turn(&mut self, now: Millis, since_boot: Millis) -> Turn {
