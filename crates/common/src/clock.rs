@@ -242,7 +242,14 @@ impl JobClock {
 impl State {
     fn new(now: Millis, since_boot: Millis, saved: Option<Millis>) -> Self {
         let at = saved.unwrap_or(now);
-        Self { at, since_boot, tolerance: RESTART_TOLERANCE, saved, has_jumped: false, latest: None }
+        Self {
+            at,
+            since_boot,
+            tolerance: RESTART_TOLERANCE,
+            saved,
+            has_jumped: false,
+            latest: None,
+        }
     }
 
     fn turn(&mut self, now: Millis, since_boot: Millis) -> Turn {

@@ -71,9 +71,8 @@ impl fmt::Display for Cause {
 
 /// Returns the message of an error in one line, without the rows that PostgreSQL quotes in its
 /// details.
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "store")]
 pub(crate) fn reason(error: &(dyn Error + 'static)) -> String {
-    #[cfg(feature = "postgres")]
     if let Some(error) = error.downcast_ref::<tokio_postgres::error::DbError>() {
         return format!("{} ({})", error.message(), error.code().code());
     }

@@ -52,7 +52,7 @@ impl Fatal for io::Error {
     }
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(feature = "store")]
 mod postgres {
     use tokio_postgres::error::SqlState;
 
@@ -90,7 +90,7 @@ mod postgres {
     }
 }
 
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "store")]
 mod sqlite {
     use rusqlite::ErrorCode;
 
@@ -147,7 +147,7 @@ mod sqlite {
     impl Fatal for MigrationError {}
 }
 
-#[cfg(all(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "store")]
 mod import {
     use super::{Fatal, USAGE};
     use crate::import::ImportError;

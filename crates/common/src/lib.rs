@@ -8,31 +8,31 @@ pub mod aside;
 pub mod batch;
 pub mod bearer;
 pub mod body;
-#[cfg(all(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "store")]
 pub mod clock;
 pub mod config;
 pub mod edge;
 pub mod error;
 pub mod exit;
 pub mod files;
-#[cfg(all(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "store")]
 pub mod import;
 pub mod json;
 pub mod limits;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "store")]
 pub mod migration;
 pub mod operations;
 #[cfg(feature = "pages")]
 pub mod pages;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "store")]
 pub mod postgres;
 pub mod process;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "store")]
 pub mod progress;
 pub mod serve;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "store")]
 pub mod sql;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "store")]
 pub mod sqlite;
 pub mod telemetry;
 mod throttle;

@@ -7,15 +7,11 @@
 
 use std::{borrow::Cow, error::Error, fmt};
 
-#[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "sqlite")]
 mod sqlite;
 mod table;
 
-#[cfg(feature = "postgres")]
 pub use postgres::PostgresRows;
-#[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteRows, bind};
 pub use table::{Rows, Table};
 
@@ -120,20 +116,16 @@ pub struct Columns<'r> {
 
 #[derive(Clone, Copy)]
 enum RowRef<'r> {
-    #[cfg(feature = "sqlite")]
     Sqlite(&'r rusqlite::Row<'r>),
-    #[cfg(feature = "postgres")]
     Postgres(&'r tokio_postgres::Row),
 }
 
-#[cfg(feature = "sqlite")]
 impl<'r> From<&'r rusqlite::Row<'r>> for Columns<'r> {
     fn from(row: &'r rusqlite::Row<'r>) -> Self {
         Self { row: RowRef::Sqlite(row), next: 0 }
     }
 }
 
-#[cfg(feature = "postgres")]
 impl<'r> From<&'r tokio_postgres::Row> for Columns<'r> {
     fn from(row: &'r tokio_postgres::Row) -> Self {
         Self { row: RowRef::Postgres(row), next: 0 }
@@ -184,9 +176,7 @@ impl<'r> Columns<'r> {
         let column = self.next;
         self.next += 1;
         let cell: Result<_, Box<dyn Error + Send + Sync>> = match self.row {
-            #[cfg(feature = "sqlite")]
             RowRef::Sqlite(row) => sqlite::cell(row, column),
-            #[cfg(feature = "postgres")]
             RowRef::Postgres(row) => row.try_get(column).map_err(Into::into),
         };
         cell.map_err(|source| self.invalid(source))
