@@ -32,6 +32,7 @@ pub mod project;
 mod python;
 pub mod raw;
 pub mod rereading;
+pub mod service;
 pub mod settings;
 pub mod soak;
 pub mod stopping;

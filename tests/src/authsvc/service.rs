@@ -6,6 +6,7 @@ use super::{DOCUMENT, PROGRAM, Scrape};
 use crate::{
     http::{self, Answer, Request},
     process::{self, Process},
+    service::{note, variable},
 };
 
 /// A running service.
@@ -18,13 +19,11 @@ pub struct Service {
 
 impl Service {
     /// The service at `AUTHSVC_URL`, or a new process with default settings.
-    #[expect(clippy::disallowed_methods, reason = "the one variable of these tests")]
     pub async fn any() -> Self {
-        match std::env::var("AUTHSVC_URL") {
-            Ok(url) => {
-                Self { url: url.trim_end_matches('/').to_owned(), http: http::client(), own: None }
-            }
-            Err(_) => Self::with(&[]).await,
+        note("any");
+        match variable("AUTHSVC_URL") {
+            Some(url) => Self { url, http: http::client(), own: None },
+            None => Self::with(&[]).await,
         }
     }
 

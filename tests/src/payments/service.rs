@@ -1,20 +1,16 @@
 //! payments-svc, running or stopped.
 
-use std::{path::Path, process::Output, time::Duration};
+use std::{process::Output, time::Duration};
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::{
-    process::Command,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use super::{API, App, Merchant, POS, PROGRAM};
 use crate::{
     http::{self, Answer, Request},
-    postgres::{Cluster, Database},
     process::{self, DEADLINE, Process},
+    service::{self, Program, variable},
 };
 
 /// The cookie by which the payment page recognizes a browser. Every test has the same browser, also
@@ -22,65 +18,62 @@ use crate::{
 pub const BROWSER: &str = "6f6f7c1e-7d0a-4a53-9d0c-3c5f8c2a9b11";
 const COOKIES: &str = "browser=6f6f7c1e-7d0a-4a53-9d0c-3c5f8c2a9b11";
 
-/// A running service, with one listener for apps and one for customers.
+pub type Service = service::Service<Payments>;
+pub type Stopped = service::Stopped<Payments>;
+
+/// The listener for customers of a running service, and the browser of a customer.
 #[derive(Debug)]
-pub struct Service {
-    url: String,
+pub struct Payments {
+    /// The base URL, without a trailing slash.
     pos: String,
-    http: reqwest::Client,
     /// The cookies of the browser that opens the payment page.
     cookies: &'static str,
-    own: Option<(Process, Stopped)>,
+}
+
+impl Program for Payments {
+    const NAME: &str = PROGRAM;
+    const DATA_DIR: &str = "PAYMENTS_DATA_DIR";
+    const DATABASE_URL: &str = "PAYMENTS_DATABASE_URL";
+    const FILE: &str = "payments.db";
+    const ENGINE: &str = "PAYMENTS_TEST_ENGINE";
+    const URL: &str = "PAYMENTS_URL";
+    // The tests send more requests than the rate limits for strangers allow.
+    const SETTINGS: &[(&str, &str)] = &[
+        ("PAYMENTS_POS_PORT", "0"),
+        ("PAYMENTS_ATTEMPT_LIMIT", "off"),
+        ("PAYMENTS_DECLINE_LIMIT", "off"),
+        ("PAYMENTS_CARD_LIMIT", "off"),
+        ("PAYMENTS_APP_LIMIT", "off"),
+        ("PAYMENTS_INVITATION_LIMIT", "off"),
+        ("PAYMENTS_WEBHOOK_TEST_LIMIT", "off"),
+    ];
+
+    fn of(process: &Process) -> Self {
+        let pos = format!("http://{}", process.address_of("pos.address"));
+        Self { pos, cookies: COOKIES }
+    }
+
+    fn of_variables() -> Option<Self> {
+        Some(Self { pos: variable("PAYMENTS_POS_URL")?, cookies: COOKIES })
+    }
 }
 
 impl Service {
-    /// The service at `PAYMENTS_URL` and `PAYMENTS_POS_URL`, or a new process with default
-    /// settings.
-    #[expect(clippy::disallowed_methods, reason = "the variables of these tests")]
-    pub async fn any() -> Self {
-        match (std::env::var("PAYMENTS_URL"), std::env::var("PAYMENTS_POS_URL")) {
-            (Ok(url), Ok(pos)) => {
-                let [url, pos] = [url, pos].map(|url| url.trim_end_matches('/').to_owned());
-                Self { url, pos, http: http::client(), cookies: COOKIES, own: None }
-            }
-            _ => Self::with(&[]).await,
-        }
-    }
-
-    /// A new process with these settings and an empty data directory.
-    pub async fn with(settings: &[(&str, &str)]) -> Self {
-        Stopped::new(settings).start().await
-    }
-
     /// The same service, with requests from this local address.
     #[must_use]
     pub fn seen_from(&self, address: [u8; 4]) -> Self {
-        let http = http::client_from(Some(address.into()));
-        Self { url: self.url.clone(), pos: self.pos.clone(), http, cookies: COOKIES, own: None }
+        self.through(http::client_from(Some(address.into())), COOKIES)
     }
 
     /// The same service, with another browser. Empty cookies: a browser that keeps none.
     #[must_use]
     pub fn in_browser(&self, cookies: &'static str) -> Self {
-        let (url, pos) = (self.url.clone(), self.pos.clone());
-        Self { url, pos, http: self.http.clone(), cookies, own: None }
+        self.through(self.http.clone(), cookies)
     }
 
-    /// The process. Only for a service that the test started.
-    pub fn process(&self) -> &Process {
-        let (process, _) = self.own.as_ref().expect("a service that the test started");
-        process
-    }
-
-    /// The directory and settings. Only for a service that the test started.
-    pub fn data(&self) -> &Stopped {
-        let (_, place) = self.own.as_ref().expect("a service that the test started");
-        place
-    }
-
-    /// The base URL of the listener for apps, without a trailing slash.
-    pub fn url(&self) -> &str {
-        &self.url
+    fn through(&self, http: reqwest::Client, cookies: &'static str) -> Self {
+        let program = Payments { pos: self.program.pos.clone(), cookies };
+        Self { url: self.url.clone(), http, program, own: None }
     }
 
     /// A request to the listener for apps, without credentials. `path` may have a query.
@@ -118,12 +111,13 @@ impl Service {
 
     /// The base URL of the listener for customers, without a trailing slash.
     pub fn pos_url(&self) -> &str {
-        &self.pos
+        &self.program.pos
     }
 
     pub fn pos(&self, method: Method, path: &str) -> Request {
-        let request = Request::new(self.http.request(method, format!("{}{path}", self.pos)), &POS);
-        match self.cookies {
+        let request =
+            Request::new(self.http.request(method, format!("{}{path}", self.program.pos)), &POS);
+        match self.program.cookies {
             "" => request,
             cookies => request.header("cookie", cookies),
         }
@@ -142,7 +136,7 @@ impl Service {
     /// Creates an app.
     pub async fn app_named(&self, name: &str) -> App {
         let request = self.request(Method::POST, "/apps").json(&json!({ "name": name }));
-        App::from(request.send().await.expect(201), &self.http, &self.url, &self.pos)
+        App::from(request.send().await.expect(201), &self.http, &self.url, &self.program.pos)
     }
 
     /// Creates an app and a test merchant funded in euros.
@@ -152,36 +146,11 @@ impl Service {
 
     /// The base URLs of both listeners: apps, then customers.
     pub(super) fn address(&self) -> (&str, &str) {
-        (&self.url, &self.pos)
-    }
-
-    /// Stops the service with SIGTERM. It has to end in time and with success.
-    pub async fn stop(self) -> Stopped {
-        let (process, place) = self.own.expect("a service that the test started");
-        process.terminate().await;
-        process.ended().await;
-        place
-    }
-
-    /// Kills the service with SIGKILL.
-    pub async fn kill(self) -> Stopped {
-        let (process, place) = self.own.expect("a service that the test started");
-        process.kill().await;
-        place
+        (&self.url, &self.program.pos)
     }
 }
 
-/// Turns off the rate limits for strangers, because the tests send more requests than these allow.
-const NO_LIMITS: [(&str, &str); 6] = [
-    ("PAYMENTS_ATTEMPT_LIMIT", "off"),
-    ("PAYMENTS_DECLINE_LIMIT", "off"),
-    ("PAYMENTS_CARD_LIMIT", "off"),
-    ("PAYMENTS_APP_LIMIT", "off"),
-    ("PAYMENTS_INVITATION_LIMIT", "off"),
-    ("PAYMENTS_WEBHOOK_TEST_LIMIT", "off"),
-];
-
-/// The defaults of the limits in `NO_LIMITS`.
+/// The defaults of the limits that the tests turn off.
 pub const DEFAULT_LIMITS: [(&str, &str); 6] = [
     ("PAYMENTS_ATTEMPT_LIMIT", "60/1m"),
     ("PAYMENTS_DECLINE_LIMIT", "30/1m"),
@@ -216,106 +185,10 @@ pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
          FROM events WHERE steps IS NOT NULL AND type <> 'acquirer.refused'
      ) AS ordered WHERE more <= 0)";
 
-/// A stopped service: its settings and its data.
-#[derive(Debug)]
-pub struct Stopped {
-    program: String,
-    settings: Vec<(String, String)>,
-    data: TempDir,
-    database: Option<Database>,
-}
-
 impl Stopped {
-    /// A service with these settings and no data, on the engine in `PAYMENTS_TEST_ENGINE`:
-    /// `postgres`, or by default the embedded one.
-    #[expect(clippy::disallowed_methods, reason = "one of the variables of these tests")]
-    pub fn new(settings: &[(&str, &str)]) -> Self {
-        let postgres = std::env::var("PAYMENTS_TEST_ENGINE").is_ok_and(|name| name == "postgres");
-        Self::on(postgres.then(|| Cluster::shared().database()), settings)
-    }
-
-    /// A service with these settings, on this database, or on the embedded engine.
-    pub fn on(database: Option<Database>, settings: &[(&str, &str)]) -> Self {
-        let data = tempfile::tempdir().expect("a directory can be made");
-        let directory = data.path().to_str().expect("a plain path").to_owned();
-        let own = [
-            ("PORT", "0"),
-            ("PAYMENTS_POS_PORT", "0"),
-            ("PAYMENTS_DATA_DIR", &directory),
-            ("PAYMENTS_DATABASE_URL", database.as_ref().map_or("", Database::url)),
-        ];
-        let settings = own.iter().chain(&NO_LIMITS).chain(settings);
-        let settings = settings.map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        Self { program: PROGRAM.to_owned(), settings: settings.collect(), data, database }
-    }
-
-    /// The same with one setting changed. The last value of a setting counts.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Self {
-        self.settings.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    /// The same, run by another version of the program.
-    #[must_use]
-    pub fn run_by(self, program: String) -> Self {
-        Self { program, ..self }
-    }
-
-    /// The data directory.
-    pub fn data(&self) -> &Path {
-        self.data.path()
-    }
-
-    /// `None` on the embedded engine.
-    pub fn database(&self) -> Option<&Database> {
-        self.database.as_ref()
-    }
-
-    /// Runs SQL on the data directly and returns the number of changed rows.
-    pub fn change(&self, sql: &str) -> usize {
-        let Some(database) = &self.database else {
-            return self.file().execute(sql, []).expect("the statement can be run");
-        };
-        let output = database.run(sql);
-        let rows = output.rsplit(' ').next().and_then(|rows| rows.parse().ok());
-        rows.unwrap_or_else(|| panic!("{sql}: {output}"))
-    }
-
-    /// The result of a query on the data that returns one number.
-    pub fn number(&self, sql: &str) -> i64 {
-        match &self.database {
-            Some(database) => database.run(sql).parse().expect("a number"),
-            None => self.file().query_row(sql, [], |row| row.get(0)).expect("a number"),
-        }
-    }
-
-    /// The results of a query on the data that returns one column of text, sorted.
-    pub fn texts(&self, sql: &str) -> Vec<String> {
-        let mut texts: Vec<_> = match &self.database {
-            Some(database) => database.run(sql).lines().map(str::to_owned).collect(),
-            None => {
-                let file = self.file();
-                let mut query = file.prepare(sql).expect("a query");
-                let rows = query.query_map([], |row| row.get(0)).expect("can be run");
-                rows.map(|text| text.expect("text")).collect()
-            }
-        };
-        texts.sort();
-        texts
-    }
-
-    fn file(&self) -> rusqlite::Connection {
-        let mut settings = self.settings.iter().rev();
-        let directory = settings.find(|(name, _)| name == "PAYMENTS_DATA_DIR");
-        let (_, directory) = directory.expect("a directory");
-        let file = rusqlite::Connection::open(Path::new(directory).join("payments.db"));
-        file.expect("there is a database")
-    }
-
     /// The SQL literal of hexadecimal bytes, for the engine in use.
     pub fn bytes(&self, digits: &str) -> String {
-        match self.database {
+        match self.database() {
             Some(_) => format!("'\\x{digits}'"),
             None => format!("x'{digits}'"),
         }
@@ -323,32 +196,9 @@ impl Stopped {
 
     /// The SQL expression of bytes as hexadecimal digits, for the engine in use.
     pub fn digits(&self, bytes: &str) -> String {
-        match self.database {
+        match self.database() {
             Some(_) => format!("encode({bytes}, 'hex')"),
             None => format!("lower(hex({bytes}))"),
-        }
-    }
-
-    pub fn command(&self) -> Command {
-        let settings: Vec<_> =
-            self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
-        process::command(&self.program, &settings)
-    }
-
-    pub async fn start(self) -> Service {
-        let command = self.command();
-        self.start_with(command).await
-    }
-
-    /// Starts the service with a command derived from [`Stopped::command`].
-    pub async fn start_with(self, command: Command) -> Service {
-        let process = Process::start(command).await;
-        Service {
-            url: format!("http://{}", process.address()),
-            pos: format!("http://{}", process.address_of("pos.address")),
-            http: http::client(),
-            cookies: COOKIES,
-            own: Some((process, self)),
         }
     }
 

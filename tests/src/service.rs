@@ -1,0 +1,235 @@
+//! A service with a store, running or stopped.
+
+use std::{fs::OpenOptions, io::Write as _, marker::PhantomData, path::Path, thread};
+
+use tempfile::TempDir;
+use tokio::{net::TcpStream, process::Command};
+
+use crate::{
+    http,
+    postgres::{Cluster, Database},
+    process::{self, Process},
+};
+
+/// What differs between the services. A value is what a running one has beside its base URL.
+pub trait Program: Sized {
+    const NAME: &str;
+    /// Setting of the data directory.
+    const DATA_DIR: &str;
+    /// Setting of the URL of PostgreSQL.
+    const DATABASE_URL: &str;
+    /// The file of the database in the data directory.
+    const FILE: &str;
+    /// Variable of these tests: `postgres`, or by default the embedded engine.
+    const ENGINE: &str;
+    /// Variable of these tests: the base URL of a service that runs already.
+    const URL: &str;
+    /// Settings of every process.
+    const SETTINGS: &[(&str, &str)];
+
+    fn of(process: &Process) -> Self;
+
+    /// Of the service at [`Program::URL`]. `None` if a variable is missing.
+    fn of_variables() -> Option<Self>;
+}
+
+/// A running service.
+#[derive(Debug)]
+pub struct Service<P> {
+    pub(crate) url: String,
+    pub(crate) http: reqwest::Client,
+    pub(crate) program: P,
+    pub(crate) own: Option<(Process, Stopped<P>)>,
+}
+
+impl<P: Program> Service<P> {
+    /// The service that runs already, or a new process with default settings.
+    pub async fn any() -> Self {
+        note("any");
+        match (variable(P::URL), P::of_variables()) {
+            (Some(url), Some(program)) => Self { url, http: http::client(), program, own: None },
+            _ => Self::with(&[]).await,
+        }
+    }
+
+    /// A new process with these settings and an empty data directory.
+    pub async fn with(settings: &[(&str, &str)]) -> Self {
+        Stopped::new(settings).start().await
+    }
+
+    /// The base URL, without a trailing slash.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A TCP connection, for requests that no HTTP client sends.
+    pub async fn connect(&self) -> TcpStream {
+        let address = self.url.trim_start_matches("http://");
+        TcpStream::connect(address).await.expect("a connection")
+    }
+
+    /// The process. Only for a service that the test started.
+    pub fn process(&self) -> &Process {
+        let (process, _) = self.own.as_ref().expect("a service that the test started");
+        process
+    }
+
+    /// The directory and settings. Only for a service that the test started.
+    pub fn data(&self) -> &Stopped<P> {
+        let (_, place) = self.own.as_ref().expect("a service that the test started");
+        place
+    }
+
+    /// Stops the service with SIGTERM. It has to end in time and with success.
+    pub async fn stop(self) -> Stopped<P> {
+        self.process().terminate().await;
+        self.ended().await
+    }
+
+    /// Waits until a terminated service has ended with success.
+    pub async fn ended(self) -> Stopped<P> {
+        let (process, place) = self.own.expect("a service that the test started");
+        process.ended().await;
+        place
+    }
+
+    /// Kills the service with SIGKILL.
+    pub async fn kill(self) -> Stopped<P> {
+        let (process, place) = self.own.expect("a service that the test started");
+        process.kill().await;
+        place
+    }
+}
+
+/// A stopped service: its settings and its data.
+#[derive(Debug)]
+pub struct Stopped<P> {
+    name: String,
+    settings: Vec<(String, String)>,
+    data: TempDir,
+    database: Option<Database>,
+    of: PhantomData<P>,
+}
+
+impl<P: Program> Stopped<P> {
+    /// A service with these settings and no data, on the engine of [`Program::ENGINE`].
+    pub fn new(settings: &[(&str, &str)]) -> Self {
+        note("engine");
+        let postgres = variable(P::ENGINE).is_some_and(|name| name == "postgres");
+        Self::on(postgres.then(|| Cluster::shared().database()), settings)
+    }
+
+    /// A service with these settings, on this database, or on the embedded engine.
+    pub fn on(database: Option<Database>, settings: &[(&str, &str)]) -> Self {
+        let data = tempfile::tempdir().expect("a directory can be made");
+        let directory = data.path().to_str().expect("a plain path").to_owned();
+        let own = [
+            ("PORT", "0"),
+            (P::DATA_DIR, &*directory),
+            (P::DATABASE_URL, database.as_ref().map_or("", Database::url)),
+        ];
+        let settings = own.iter().chain(P::SETTINGS).chain(settings);
+        let settings = settings.map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let (name, settings) = (P::NAME.to_owned(), settings.collect());
+        Self { name, settings, data, database, of: PhantomData }
+    }
+
+    /// The same with one setting changed. The last value of a setting counts.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same, run by another version of the program.
+    #[must_use]
+    pub fn run_by(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// `None` on the embedded engine.
+    pub fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
+    /// Runs SQL on the data directly and returns the number of changed rows.
+    pub fn change(&self, sql: &str) -> usize {
+        let Some(database) = &self.database else {
+            return self.file().execute(sql, []).expect("the statement can be run");
+        };
+        let output = database.run(sql);
+        let rows = output.rsplit(' ').next().and_then(|rows| rows.parse().ok());
+        rows.unwrap_or_else(|| panic!("{sql}: {output}"))
+    }
+
+    /// The result of a query on the data that returns one number.
+    pub fn number(&self, sql: &str) -> i64 {
+        match &self.database {
+            Some(database) => database.run(sql).parse().expect("a number"),
+            None => self.file().query_row(sql, [], |row| row.get(0)).expect("a number"),
+        }
+    }
+
+    /// The rows of a query on the data that returns one text.
+    pub fn texts(&self, sql: &str) -> Vec<String> {
+        if let Some(database) = &self.database {
+            return database.run(sql).lines().map(str::to_owned).collect();
+        }
+        let file = self.file();
+        let mut statement = file.prepare(sql).expect("a query");
+        let rows = statement.query_map([], |row| row.get(0)).expect("the query can be run");
+        rows.map(|text| text.expect("a text")).collect()
+    }
+
+    fn file(&self) -> rusqlite::Connection {
+        let directory = self.settings.iter().rev().find(|(name, _)| name == P::DATA_DIR);
+        let (_, directory) = directory.expect("a directory");
+        let file = rusqlite::Connection::open(Path::new(directory).join(P::FILE));
+        file.expect("there is a database")
+    }
+
+    pub fn command(&self) -> Command {
+        let settings: Vec<_> =
+            self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
+        process::command(&self.name, &settings)
+    }
+
+    pub async fn start(self) -> Service<P> {
+        let command = self.command();
+        self.start_with(command).await
+    }
+
+    /// Starts the service with a command derived from [`Stopped::command`].
+    pub async fn start_with(self, command: Command) -> Service<P> {
+        let process = Process::start(command).await;
+        Service {
+            url: format!("http://{}", process.address()),
+            http: http::client(),
+            program: P::of(&process),
+            own: Some((process, self)),
+        }
+    }
+}
+
+/// A variable of these tests, without a slash at the end.
+#[expect(clippy::disallowed_methods, reason = "the variables of these tests")]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().map(|value| value.trim_end_matches('/').to_owned())
+}
+
+/// Adds the name of this test to a file in the folder `TEST_NOTES`, if it is set: `any` if the test
+/// can use a service that runs already, `engine` if it depends on [`Program::ENGINE`]. Later runs
+/// against containers and against the other engine repeat these tests only.
+pub(crate) fn note(file: &str) {
+    let Some(notes) = variable("TEST_NOTES") else { return };
+    let test = thread::current().name().expect("a test has a name").to_owned();
+    assert_ne!(test, "main", "a test has a thread of its own if there are at least two threads");
+    let path = Path::new(&notes).join(file);
+    let mut file = OpenOptions::new().create(true).append(true).open(path).expect("a file");
+    file.write_all(format!("{test}\n").as_bytes()).expect("the file can be written");
+}
