@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use blackbox::objstore::{Object, Service};
+use blackbox::{
+    clock::Clock,
+    objstore::{Object, Service},
+    process::DEADLINE,
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     time::{Instant, sleep, timeout},
@@ -49,44 +53,58 @@ async fn a_missing_body_times_out_with_408() {
     assert!(answer.contains(r#""error":"request_timeout""#), "{answer}");
 }
 
-async fn short_lived() -> Service {
-    Service::with(&[("OBJSTORE_SESSION_TTL", "2s"), ("OBJSTORE_MAX_CLIENTS", "1")]).await
+/// Seconds that a session lives without use.
+const LIFETIME: i64 = 600;
+
+/// A service whose sessions live for [`LIFETIME`].
+async fn short_lived(clock: &Clock) -> Service {
+    let settings = [("OBJSTORE_SESSION_TTL", "10m"), ("OBJSTORE_MAX_CLIENTS", "1")];
+    Service::with(&[&settings, &clock.variables()[..]].concat()).await
 }
 
 #[tokio::test]
 async fn an_unused_session_expires() {
-    let service = short_lived().await;
+    let clock = Clock::new();
+    let service = short_lived(&clock).await;
     let client = service.client().await;
-    sleep(Duration::from_secs(3)).await;
+    clock.set(LIFETIME + 1);
     client.post("/find", Object::fresh().body()).await.refused(401, "unauthenticated");
     client.fetch("/socket").await.refused(401, "unauthenticated");
 }
 
 #[tokio::test]
 async fn use_extends_a_session_and_renews_the_cookie() {
-    let service = short_lived().await;
-    let registered = Instant::now();
+    let clock = Clock::new();
+    let service = short_lived(&clock).await;
     let client = service.client().await;
     let body = Object::fresh().key.body();
-    let mut renewals = 0;
-    while registered.elapsed() < Duration::from_secs(5) {
+    let renewal = format!("token={}; ", client.token());
+    for third in 1..=6 {
+        clock.set(third * LIFETIME / 3);
         let answer = client.post("/find", body.clone()).await.expect(200);
-        if let Some(cookie) = answer.header("set-cookie") {
-            assert!(cookie.starts_with(&format!("token={};", client.token())), "{cookie}");
-            assert!(cookie.split("; ").any(|attribute| attribute == "Max-Age=2"), "{cookie}");
-            renewals += 1;
+        let cookie = answer.header("set-cookie").map(str::to_owned);
+        // A use after half of the lifetime renews the session.
+        assert_eq!(cookie.is_some(), third % 2 == 0, "{third}: {cookie:?}");
+        if let Some(cookie) = cookie {
+            assert!(cookie.starts_with(&renewal), "{cookie}");
+            assert!(cookie.split("; ").any(|attribute| attribute == "Max-Age=600"), "{cookie}");
         }
     }
-    assert!((1..=6).contains(&renewals), "the cookie was sent again {renewals} times");
 }
 
 #[tokio::test]
-async fn an_open_socket_keeps_its_session() {
-    let service = short_lived().await;
+async fn an_open_socket_extends_its_session() {
+    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "40s")]).await;
     let client = service.client().await;
-    let mut socket = client.socket().await;
-    socket.listen_until(Instant::now() + Duration::from_secs(5)).await;
-    client.find(&Object::fresh().key).await;
+    let _socket = client.socket().await;
+    let expires = || service.data().number("SELECT expires FROM sessions");
+    let begun = expires();
+    let extended = async {
+        while expires() <= begun {
+            sleep(Duration::from_millis(500)).await;
+        }
+    };
+    timeout(DEADLINE, extended).await.expect("the socket extends the session");
 }
 
 #[tokio::test]
@@ -121,16 +139,19 @@ async fn the_101st_session_ends_the_longest_unused_one() {
 
 #[tokio::test]
 async fn a_client_without_live_sessions_is_removed() {
-    let service = short_lived().await;
+    let clock = Clock::new();
+    let service = short_lived(&clock).await;
     let gone = service.client().await;
     gone.watch(&Object::fresh().key).await;
-    sleep(Duration::from_secs(5)).await;
+    // A session is kept for one lifetime after its end.
+    clock.set(2 * LIFETIME + 1);
     // The service removes clients at its start, and then every minute.
     let service = service.stop().await.start().await;
     let next = service.stranger();
     let registration = format!(r#"{{"ID":"{}"}}"#, Uuid::new_v4());
-    let deadline = Instant::now() + Duration::from_secs(70);
+    let deadline = Instant::now() + 2 * DEADLINE;
     while next.post("/register", registration.clone()).await.status != 200 {
         assert!(Instant::now() < deadline, "the client limit is still reached");
+        sleep(Duration::from_millis(50)).await;
     }
 }
