@@ -17,10 +17,10 @@ bench: ## Measure, side by side with what a user would pick instead
 	@scripts/bench all
 
 soak: ## Run the tests of faults and limits for long
-	@SOAK=1 scripts/test --package blackbox --test faults -- --nocapture
-	@SOAK=1 scripts/test --package blackbox --test limits -- --nocapture
-	@SOAK=1 scripts/test --package blackbox --test objstore -- replicas:: postgres:: --nocapture
-	@SOAK=1 scripts/test --package blackbox --test failover -- live:: --nocapture
+	@SOAK=1 scripts/test --workspace --test faults -- --nocapture
+	@SOAK=1 scripts/test --workspace --test limits -- --nocapture
+	@SOAK=1 scripts/test --workspace --test objstore -- replicas:: postgres:: --nocapture
+	@SOAK=1 scripts/test --workspace --test failover -- live:: --nocapture
 	@SOAK=1 scripts/test --package interleavings
 	@scripts/upgrade
 
