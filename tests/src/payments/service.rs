@@ -97,15 +97,13 @@ impl Service {
     /// Waits until the acquirers have answered everything: no payment and no outbox entry waits.
     /// Both can wait up to a minute for a retry.
     pub async fn settled(&self) {
+        let waiting =
+            "SELECT (SELECT count(*) FROM instructions) + (SELECT count(*) FROM operations)";
         let settled = async {
-            while self.metric("payments_instructions_waiting").await > 0
-                || self.metric("payments_operations_waiting").await > 0
-            {
-                sleep(Duration::from_millis(50)).await;
+            while self.data().number(waiting) > 0 {
+                sleep(Duration::from_millis(100)).await;
             }
         };
-        // The gauges are counted each second: what was booked before is counted afterwards.
-        sleep(Duration::from_millis(1200)).await;
         timeout(2 * DEADLINE, settled).await.expect("the acquirers answer in time");
     }
 
