@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use blackbox::authsvc::{Credentials, Scrape, Site};
+use blackbox::{
+    authsvc::{Credentials, Scrape, Site},
+    process::DEADLINE,
+};
 use demo_portal::{Behaviour, Delivery, Operation, Outcome};
 use serde_json::{Value, json};
 use tokio::{
@@ -31,7 +34,7 @@ async fn hanging_sign_in(site: &Site, operation: Operation) -> (Credentials, Tcp
     (known, caller)
 }
 
-/// Scrapes until the condition holds, for at most 10 seconds.
+/// Scrapes until the condition holds.
 async fn eventually(site: &Site, condition: impl Fn(&Scrape) -> bool) -> Scrape {
     let begun = Instant::now();
     loop {
@@ -39,7 +42,7 @@ async fn eventually(site: &Site, condition: impl Fn(&Scrape) -> bool) -> Scrape 
         if condition(&scrape) {
             return scrape;
         }
-        assert!(begun.elapsed() < Duration::from_secs(10), "{scrape:?}");
+        assert!(begun.elapsed() < DEADLINE, "{scrape:?}");
         sleep(Duration::from_millis(10)).await;
     }
 }

@@ -20,7 +20,7 @@ const AT_ONCE: usize = 50;
 const WATCHING: Duration = Duration::from_secs(60);
 
 /// Limit for opening a socket and receiving the pushes.
-const PROMPT: Duration = Duration::from_secs(2);
+const PROMPT: Duration = Duration::from_secs(10);
 
 /// The limit of a body in bytes.
 const LARGEST: usize = 1 << 20;

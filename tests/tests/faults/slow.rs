@@ -26,7 +26,7 @@ const WHILE: usize = 400;
 const COST: u64 = 48 * 1024 * 1024;
 
 /// Limit for a push to another client, on a busy machine.
-const PROMPT: Duration = Duration::from_secs(2);
+const PROMPT: Duration = Duration::from_secs(10);
 
 fn heavy(key: &Key, number: usize) -> Object {
     let filler = "x".repeat(FILLER);

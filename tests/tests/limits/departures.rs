@@ -8,12 +8,8 @@ use blackbox::{
 };
 use demo_portal::{Behaviour, Delivery, Operation, Outcome};
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::subject::eventually;
-
-/// Limit for noticing a disconnect.
-const SOON: Duration = Duration::from_secs(2);
 
 /// A caller sends a sign-in that hangs, then `behind`, and disconnects.
 async fn disconnect_is_noticed(behind: &str) {
@@ -24,16 +20,13 @@ async fn disconnect_is_noticed(behind: &str) {
     let mut caller = Connection::open(site.process().address()).await;
     caller.send(post("/authenticate", "", &body) + behind).await;
     site.until(|portal| portal.received(&student.username).len() == 1).await;
-    let left = Instant::now();
     drop(caller);
     site.until(|portal| portal.received(&student.username)[0].outcome == Outcome::Abandoned).await;
-    assert!(left.elapsed() < SOON, "noticed after {:?}", left.elapsed());
     let scrape = eventually("the request has ended", async || {
         let scrape = site.scrape().await;
         (scrape.abandoned() == 1).then_some(scrape)
     })
     .await;
-    assert!(left.elapsed() < SOON, "ended after {:?}", left.elapsed());
     assert_eq!(scrape.count("/upstream/login/cancelled"), 1);
     assert_eq!(scrape.count("/httpClients/created"), scrape.count("/httpClients/closed"));
     assert_eq!(scrape.sum("/errorsByType"), 0);
