@@ -94,17 +94,9 @@ impl Service {
         value.unwrap_or_else(|| panic!("no metric {name}"))
     }
 
-    /// Waits until the acquirers have answered everything: no payment and no outbox entry waits.
-    /// Both can wait up to a minute for a retry.
+    /// See [`Stopped::settled`].
     pub async fn settled(&self) {
-        let waiting =
-            "SELECT (SELECT count(*) FROM instructions) + (SELECT count(*) FROM operations)";
-        let settled = async {
-            while self.data().number(waiting) > 0 {
-                sleep(Duration::from_millis(100)).await;
-            }
-        };
-        timeout(2 * DEADLINE, settled).await.expect("the acquirers answer in time");
+        self.data().settled().await;
     }
 
     /// The base URL of the listener for customers, without a trailing slash.
@@ -145,6 +137,21 @@ impl Service {
     /// The base URLs of both listeners: apps, then customers.
     pub(super) fn address(&self) -> (&str, &str) {
         (&self.url, &self.program.pos)
+    }
+}
+
+impl Stopped {
+    /// Waits until the acquirers have answered everything: no payment and no outbox entry waits.
+    /// Both can wait up to a minute for a retry.
+    pub async fn settled(&self) {
+        let waiting =
+            "SELECT (SELECT count(*) FROM instructions) + (SELECT count(*) FROM operations)";
+        let settled = async {
+            while self.number(waiting) > 0 {
+                sleep(Duration::from_millis(100)).await;
+            }
+        };
+        timeout(2 * DEADLINE, settled).await.expect("the acquirers answer in time");
     }
 }
 

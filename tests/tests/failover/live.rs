@@ -226,13 +226,12 @@ async fn a_live_merchant_is_charged_for_what_was_acknowledged_and_for_nothing_el
     shop.is_over.store(true, Ordering::Relaxed);
     let paid: Vec<_> = callers.join_all().await.into_iter().flatten().collect();
     acquirer.clear_rules().await;
-    services[0].settled().await;
+    let books = Stopped::on(Some(pair.survivor()), &[]);
+    books.settled().await;
     let elapsed = begin.elapsed();
     for service in services {
         service.stop().await;
     }
-
-    let books = Stopped::on(Some(pair.survivor()), &[]);
     books.agrees().await;
     let operations = acquirer.operations().await;
     books.equals(&operations);
