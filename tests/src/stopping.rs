@@ -64,12 +64,17 @@ pub async fn hang_up_import(import: Command, database: &Database, service: &str)
     };
     let count = |is_granted| database.run(&format!("SELECT count(*) {}", sessions(is_granted)));
     let line = import.as_std();
-    let mut under_nohup = Command::new("nohup");
-    under_nohup.arg(line.get_program()).args(line.get_args());
-    let variables = line.get_envs().filter_map(|(name, value)| Some((name, value?)));
-    under_nohup.env_clear().envs(variables);
-    piped(&mut under_nohup);
-    for (mut command, is_stopped) in [(import, true), (under_nohup, false)] {
+    let started_by = |starter: &[&str]| {
+        let mut command = Command::new(starter[0]);
+        command.args(&starter[1..]).arg(line.get_program()).args(line.get_args());
+        let variables = line.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        command.env_clear().envs(variables);
+        piped(&mut command);
+        command
+    };
+    // These tests may run under `nohup`, too.
+    let stopped = started_by(&["env", "--default-signal=HUP"]);
+    for (mut command, is_stopped) in [(stopped, true), (started_by(&["nohup"]), false)] {
         let mut holder = Command::new("psql")
             .args(["--no-psqlrc", "--command", &lock, "--command", "SELECT pg_sleep(3600)"])
             .arg(database.url())
