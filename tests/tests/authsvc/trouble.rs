@@ -1,10 +1,13 @@
 //! A failing portal: the answer has the documented status and comes before the timeout. The service
 //! leaks no client and no request.
 
+use std::time::Duration;
+
 use blackbox::authsvc::{Credentials, Service, Site};
 use demo_portal::{ANYONE, Behaviour, Delivery, Operation, Options, Portal, Script, Student, Tls};
 use futures_util::future::join_all;
 use serde_json::json;
+use tokio::time::Instant;
 
 /// A site whose calls to the portal time out after one second.
 async fn site() -> (Site, Credentials) {
@@ -33,7 +36,9 @@ async fn a_login_that_gets_no_answer_is_an_error() {
     ] {
         let before = site.scrape().await;
         site.portal.script(&known.username, Operation::Login, Behaviour::from(delivery));
+        let begun = Instant::now();
         let _ = site.sign_in(&known).await.expect(502);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{delivery:?}: {:?}", begun.elapsed());
         let after = site.scrape().await;
         let grown = |pointer: &str| after.count(pointer) - before.count(pointer);
         assert_eq!(grown("/upstream/login/error"), 1, "{delivery:?}");
@@ -229,9 +234,11 @@ async fn sign_ins_need_a_valid_tls_handshake_with_the_portal() {
 }
 
 #[tokio::test]
-async fn an_unreachable_portal_is_502() {
+async fn an_unreachable_portal_is_502_before_the_timeout() {
     let service = Service::with(&[("PORTAL_URL", "https://127.0.0.1:9")]).await;
+    let begun = Instant::now();
     let answer = service.sign_in("u", "p", json!({})).await.expect(502);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(answer.text().contains("could not be reached"));
     assert_eq!(service.scrape().await.count("/upstream/login/error"), 1);
     is_at_rest(&service).await;
