@@ -11,7 +11,7 @@ use crate::{
     process::{self, Process},
 };
 
-/// What differs between the services. A value is what a running one has beside its base URL.
+/// Says how a service differs from the other. A value is what a running one has beside its base URL.
 pub trait Program: Sized {
     const NAME: &str;
     /// Setting of the data directory.

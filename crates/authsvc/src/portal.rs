@@ -7,7 +7,7 @@
 //!    a separate HTTP client, which is dropped at its end, so no cookie or connection of one
 //!    sign-in reaches another. TLS sessions are not resumed: a resumed session would link two
 //!    sign-ins, for the portal and for anyone who listens on the network. Both calls of one sign-in
-//!    use the same connection, unless the HTTP library still ends the answer to the login on it.
+//!    use the same connection, or two if the HTTP library does not have the first one back yet.
 //! 3. **Credentials go only to `PORTAL_URL`.** Redirects are not followed, and proxies from the
 //!    environment are ignored. The credentials of a form are wiped after they are sent.
 //! 4. **Only the request for a profile is repeated**, once, if the portal has closed the connection

@@ -53,7 +53,7 @@ impl Service {
 }
 
 impl Stopped {
-    /// What writes change: the newest revision, and the numbers of clients, sessions and watches.
+    /// Returns what writes change: the newest revision, and the numbers of clients, sessions and watches.
     pub fn writes(&self) -> Vec<String> {
         self.texts(
             "SELECT 'revision ' || max(revision) FROM log
