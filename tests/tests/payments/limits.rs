@@ -213,7 +213,7 @@ async fn declines_are_limited_by_default() {
     let service = Service::with(&DEFAULT_LIMITS).await;
     let merchant = service.merchant().await;
     let decline = async |number| pay_with(&service, &merchant, &unknown_card(number)).await;
-    limited_after(30 * TEST_FACTOR, MINUTE, decline).await;
+    limited_after_batches(16, 30 * TEST_FACTOR, MINUTE, decline).await;
 }
 
 #[tokio::test]
