@@ -3,7 +3,8 @@
 mod address;
 
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
+    fs::{self, DirEntry},
+    io::{self, BufRead as _, BufReader, Write as _},
     net::TcpListener,
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
     path::Path,
@@ -20,6 +21,9 @@ use crate::process::DEADLINE;
 
 /// The port of a cluster that listens only on its own socket.
 const PORT: u16 = 5432;
+
+/// Debian has the programs of each version here.
+const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// Creates a cluster, or a standby of the one whose socket is in `$PRIMARY`. Then each input line
 /// holds arguments for pg_ctl; the answer is the directory of the socket. At the end of input,
@@ -41,7 +45,7 @@ const KEEPER: &str = r#"
     fi || cat log
     (umask 077 && printf %s "$CERTIFICATE" >data/server.crt && printf %s "$KEY" >data/server.key)
     while read -r line; do
-        pg_ctl -D data -l log -w -o "-k $place -N 500 $OPTIONS" $line >log.ctl 2>&1 || cat log.ctl log
+        pg_ctl -D data -l log -w -o "-k $place -N 500 -F $OPTIONS" $line >log.ctl 2>&1 || cat log.ctl log
         echo "$place"
     done
 "#;
@@ -227,7 +231,7 @@ impl Database {
 
     fn copy(&self, program: &str, options: &[&str], file: &Path) {
         let dbname = format!("--dbname={}", self.url);
-        let ended = Command::new(program).arg(dbname).args(options).arg(file).output();
+        let ended = self::program(program).arg(dbname).args(options).arg(file).output();
         let ended = ended.expect("the programs of PostgreSQL can be started");
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     }
@@ -251,7 +255,7 @@ impl Database {
     /// Runs a statement and returns the output of psql: rows, or the command tag with the row
     /// count.
     pub fn run(&self, sql: &str) -> String {
-        let ended = Command::new("psql")
+        let ended = program("psql")
             .args(["--no-psqlrc", "--tuples-only", "--no-align", "--command", sql, &self.url])
             .output()
             .expect("psql can be started");
@@ -298,9 +302,21 @@ const LATER_VERSION: &str = "DO $$
             FROM refinery_schema_history;
     END $$";
 
+/// A program of the newest PostgreSQL. On Debian, that of the same name in the path is a script,
+/// which takes longer to start than most queries take to run.
+pub(crate) fn program(name: &str) -> Command {
+    let version = |entry: io::Result<DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    let versions = fs::read_dir(VERSIONS).into_iter().flatten();
+    let newest: Option<u32> = versions.filter_map(version).max();
+    newest.map_or_else(
+        || Command::new(name),
+        |newest| Command::new(format!("{VERSIONS}/{newest}/bin/{name}")),
+    )
+}
+
 /// A shell as an unprivileged user: PostgreSQL refuses to run as root.
 fn shell() -> Command {
-    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if !is_root {
         return Command::new("sh");
     }

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use tokio::{process::Command, time::timeout};
 
 use crate::{
-    postgres::Database,
+    postgres::{self, Database},
     process::{DEADLINE, piped, send, until},
     soak::{rounds, seed},
 };
@@ -75,7 +75,7 @@ pub async fn hang_up_import(import: Command, database: &Database, service: &str)
     // These tests may run under `nohup`, too.
     let stopped = started_by(&["env", "--default-signal=HUP"]);
     for (mut command, is_stopped) in [(stopped, true), (started_by(&["nohup"]), false)] {
-        let mut holder = Command::new("psql")
+        let mut holder = Command::from(postgres::program("psql"))
             .args(["--no-psqlrc", "--command", &lock, "--command", "SELECT pg_sleep(3600)"])
             .arg(database.url())
             .stdout(Stdio::null())
