@@ -1,6 +1,8 @@
 //! The languages of the pages and mails: which one a reader gets, and how each writes an amount.
 //! The texts are Fluent files in `assets/languages`. Amounts follow CLDR, through ICU4X.
 
+mod cldr;
+
 use std::{borrow::Cow, sync::LazyLock};
 
 use axum::http::{HeaderMap, header};
@@ -8,9 +10,10 @@ use fluent_bundle::{FluentArgs, FluentResource, FluentValue, concurrent::FluentB
 use icu_experimental::dimension::currency::{
     CurrencyCode, formatter::CurrencyFormatter, options::Width,
 };
-use icu_locale_core::Locale;
+use icu_locale::Locale;
 use unic_langid::LanguageIdentifier;
 
+use self::cldr::Cldr;
 use crate::domain::{Country, Currency, DecimalAmount, DeclineGroup, Money};
 
 /// The text of a language's file.
@@ -171,7 +174,8 @@ impl Language {
         // CLDR means Brazil by `pt`.
         let region = if code == "pt" { "pt-PT" } else { code };
         let region: Locale = region.parse().unwrap_or(Locale::UNKNOWN);
-        let amounts = CurrencyFormatter::try_new(region.into(), Width::Short.into()).ok();
+        let amounts =
+            CurrencyFormatter::try_new_unstable(&Cldr, region.into(), Width::Short.into()).ok();
         let mut bundle = FluentBundle::new_concurrent(vec![locale]);
         // No language here is written from right to left.
         bundle.set_use_isolating(false);
