@@ -58,7 +58,7 @@ mod lock {
 }
 
 /// Schedules of each scheduler for each test.
-const SCHEDULES: usize = 3_000;
+const SCHEDULES: usize = 1_500;
 
 /// The same, with `SOAK=1`.
 const SCHEDULES_OF_SOAK: usize = 100_000;

@@ -4,6 +4,7 @@ use blackbox::{
     axe,
     browser::{Page, visit},
     payments::{BROWSER, Card, Link, Service, Stripe, live_merchant},
+    soak::rounds,
 };
 use fantoccini::key::Key;
 use serde_json::json;
@@ -51,23 +52,31 @@ async fn every_language_has_its_pages_and_fits_a_phone() {
     let at = |locale| address(&service, &link.clone().with("locale", locale));
     let axe = axe::script();
     let mut buttons = Vec::new();
+    // The languages differ in texts only, which axe seldom looks at.
+    let looked_at: Vec<_> = LANGUAGES.iter().step_by(rounds(9, 1)).collect();
     // Visits with all languages take too long on a busy machine.
     for (number, languages) in LANGUAGES.chunks(5).enumerate() {
         visit(&at("en"), async |page| {
             page.show_on(WIDTH, if number % 2 == 0 { "light" } else { "dark" }).await;
-            for (locale, paid) in languages {
+            for language in languages {
+                let (locale, paid) = language;
+                let is_looked_at = looked_at.contains(&language);
                 page.go(&at(locale)).await;
                 assert_eq!(page.run("return document.documentElement.lang").await, *locale);
                 buttons.push(page.text("button").await);
                 page.click("button").await;
                 page.until("$('#errors').textContent").await;
                 fits(page, locale).await;
-                axe::finds_nothing(&axe, page, locale).await;
+                if is_looked_at {
+                    axe::finds_nothing(&axe, page, locale).await;
+                }
                 pay(page, Card::VISA).await;
                 comes_out(page, None).await;
                 assert_eq!(page.text("h1").await, *paid);
                 fits(page, locale).await;
-                axe::finds_nothing(&axe, page, locale).await;
+                if is_looked_at {
+                    axe::finds_nothing(&axe, page, locale).await;
+                }
             }
         })
         .await;
