@@ -1,4 +1,4 @@
-//! Continuous load: clients of every service that send requests without pause.
+//! Continuous load: clients of every service.
 
 use std::{
     fmt,
@@ -10,15 +10,23 @@ use std::{
 };
 
 use blackbox::{authsvc, objstore, payments, process::DEADLINE};
-use tokio::{sync::watch, task::JoinSet, time::timeout};
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use crate::worker::{Patience, Worker};
 
 /// Number of clients per service.
-const CLIENTS: usize = 4;
+const CLIENTS: usize = 2;
+
+/// The pause of a client between two tasks. Without it, the load would take all processors, and
+/// what is measured would be how busy the machine is.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The number of finished tasks that shows that a service works.
-const ENOUGH: usize = 200;
+const ENOUGH: usize = 50;
 
 /// Running clients.
 pub(crate) struct Load {
@@ -48,6 +56,7 @@ impl Load {
                     while !over.load(Ordering::Relaxed) {
                         worker.work().await;
                         sender.send_modify(|done| done[service] += 1);
+                        sleep(PAUSE).await;
                     }
                     worker
                 });
