@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 /// Starts a sign-in that hangs in the given portal call, and returns its open connection.
@@ -145,15 +145,11 @@ async fn a_slow_request_body_is_rejected_with_400() {
     let head = "POST /authenticate HTTP/1.1\r\nHost: localhost\r\n\
                 Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{";
     caller.write_all(head.as_bytes()).await.unwrap();
-    let begun = Instant::now();
-    let mut answer = Vec::new();
     let mut first = [0; 1024];
-    let read = caller.read(&mut first).await.unwrap();
-    answer.extend_from_slice(&first[..read]);
-    let answer = String::from_utf8(answer).unwrap();
+    let read = timeout(DEADLINE, caller.read(&mut first)).await.unwrap().unwrap();
+    let answer = String::from_utf8(first[..read].to_vec()).unwrap();
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
     assert!(answer.contains("the body must arrive within 30 seconds"), "{answer}");
-    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -177,5 +173,6 @@ async fn a_stopping_service_waits_at_most_the_drain_timeout() {
     let (_, _caller) = hanging_sign_in(&site, Operation::Login).await;
     let begun = Instant::now();
     site.stop().await;
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    // The default is 10 s.
+    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
 }

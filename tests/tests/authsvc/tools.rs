@@ -4,10 +4,12 @@
 use std::{
     path::{Path, PathBuf},
     process::{Output, Stdio},
-    time::Duration,
 };
 
-use blackbox::authsvc::{Service, Site, families};
+use blackbox::{
+    authsvc::{Service, Site, families},
+    process::DEADLINE,
+};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
@@ -36,7 +38,7 @@ async fn run(command: &mut Command, input: &str) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).await.unwrap();
     drop(stdin);
-    timeout(Duration::from_secs(120), child.wait_with_output()).await.unwrap().unwrap()
+    timeout(10 * DEADLINE, child.wait_with_output()).await.unwrap().unwrap()
 }
 
 /// The metrics of a service that has counted something in every family, in the text format.

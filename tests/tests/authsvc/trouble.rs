@@ -9,9 +9,15 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::Instant;
 
-/// A site whose calls to the portal time out after one second.
 async fn site() -> (Site, Credentials) {
-    let site = Site::with(&[("PORTAL_TIMEOUT", "1s"), ("PORTAL_MAX_RESPONSE", "1MiB")]).await;
+    let site = Site::with(&[("PORTAL_MAX_RESPONSE", "1MiB")]).await;
+    let known = site.student();
+    (site, known)
+}
+
+/// A site whose calls to the portal time out early, but not before an answer on a busy machine.
+async fn impatient_site() -> (Site, Credentials) {
+    let site = Site::with(&[("PORTAL_TIMEOUT", "3s")]).await;
     let known = site.student();
     (site, known)
 }
@@ -26,7 +32,7 @@ async fn is_at_rest(service: &Service) {
 
 #[tokio::test]
 async fn a_login_that_gets_no_answer_is_an_error() {
-    let (site, known) = site().await;
+    let (site, known) = impatient_site().await;
     for delivery in [
         Delivery::Hang,
         Delivery::ResetBefore,
@@ -38,7 +44,8 @@ async fn a_login_that_gets_no_answer_is_an_error() {
         site.portal.script(&known.username, Operation::Login, Behaviour::from(delivery));
         let begun = Instant::now();
         let _ = site.sign_in(&known).await.expect(502);
-        assert!(begun.elapsed() < Duration::from_secs(5), "{delivery:?}: {:?}", begun.elapsed());
+        // The default timeout is 10 s.
+        assert!(begun.elapsed() < Duration::from_secs(9), "{delivery:?}: {:?}", begun.elapsed());
         let after = site.scrape().await;
         let grown = |pointer: &str| after.count(pointer) - before.count(pointer);
         assert_eq!(grown("/upstream/login/error"), 1, "{delivery:?}");
@@ -66,7 +73,7 @@ async fn truncated_or_endless_login_answers_are_502() {
 
 #[tokio::test]
 async fn an_unanswered_profile_call_is_a_profile_fetch_error() {
-    let (site, known) = site().await;
+    let (site, known) = impatient_site().await;
     for delivery in [Delivery::Hang, Delivery::ResetBefore, Delivery::NotHttp, Delivery::Drip] {
         let before = site.scrape().await;
         site.portal.script(&known.username, Operation::Profile, Behaviour::from(delivery));
@@ -218,7 +225,7 @@ async fn sign_ins_need_no_thread_each() {
 
 #[tokio::test]
 async fn sign_ins_need_a_valid_tls_handshake_with_the_portal() {
-    let (site, known) = site().await;
+    let (site, known) = impatient_site().await;
     for tls in
         [Tls::Expired, Tls::OtherHost, Tls::UnknownAuthority, Tls::Refuse, Tls::Hang, Tls::Reset]
     {
@@ -235,10 +242,9 @@ async fn sign_ins_need_a_valid_tls_handshake_with_the_portal() {
 
 #[tokio::test]
 async fn an_unreachable_portal_is_502_before_the_timeout() {
-    let service = Service::with(&[("PORTAL_URL", "https://127.0.0.1:9")]).await;
-    let begun = Instant::now();
+    let settings = [("PORTAL_URL", "https://127.0.0.1:9"), ("PORTAL_TIMEOUT", "1h")];
+    let service = Service::with(&settings).await;
     let answer = service.sign_in("u", "p", json!({})).await.expect(502);
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(answer.text().contains("could not be reached"));
     assert_eq!(service.scrape().await.count("/upstream/login/error"), 1);
     is_at_rest(&service).await;

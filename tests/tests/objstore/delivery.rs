@@ -77,7 +77,7 @@ async fn a_ping_soon_follows_a_burst() {
     socket.ping(DEADLINE).await;
     // The service promises a tenth of a second. A busy machine may take longer, but not the 15 s
     // after which the service pings an idle socket anyway.
-    assert!(set.elapsed() < Duration::from_secs(5), "{:?}", set.elapsed());
+    assert!(set.elapsed() < Duration::from_secs(12), "{:?}", set.elapsed());
 }
 
 #[tokio::test]

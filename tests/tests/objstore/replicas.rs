@@ -149,7 +149,7 @@ async fn an_acknowledged_position_soon_reaches_the_other_replicas() {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(Duration::from_secs(5), is_written).await.unwrap();
+    timeout(DEADLINE, is_written).await.unwrap();
     let mut socket = client.at(&services[1]).socket().await;
     client.set(&object.numbered(1)).await;
     assert_eq!(socket.next_push().await, object.numbered(1));

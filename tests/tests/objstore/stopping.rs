@@ -9,12 +9,10 @@ use tokio::{
 };
 
 #[tokio::test]
-async fn an_idle_service_stops_within_five_seconds() {
-    let service = Service::with(&[]).await;
+async fn an_idle_service_does_not_wait_for_the_drain_timeout() {
+    let service = Service::with(&[("DRAIN_TIMEOUT", "1h")]).await;
     service.client().await;
-    let begun = Instant::now();
     service.stop().await;
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]

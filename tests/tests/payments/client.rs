@@ -1,8 +1,11 @@
 //! Runs the tests of a published client of this kind of API. They are independent of this project.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::Path};
 
-use blackbox::payments::{App, Card, Merchant, Service, Transaction};
+use blackbox::{
+    payments::{App, Card, Merchant, Service, Transaction},
+    process::DEADLINE,
+};
 use serde_json::json;
 use tokio::{process::Command, time::timeout};
 
@@ -60,7 +63,7 @@ async fn the_published_client_passes_its_own_tests() {
     let mut node = Command::new("node");
     node.arg("suite.js").current_dir(copy.path()).kill_on_drop(true);
     node.env("NODE_PATH", tools.join("node_modules"));
-    let ended = timeout(Duration::from_secs(120), node.output()).await.unwrap().unwrap();
+    let ended = timeout(10 * DEADLINE, node.output()).await.unwrap().unwrap();
     let stdout = String::from_utf8_lossy(&ended.stdout).into_owned();
     let lines = |prefix| stdout.lines().filter_map(move |line| line.strip_prefix(prefix));
     let failures: Vec<_> =
