@@ -58,6 +58,30 @@ async fn a_new_url_and_a_pause_take_effect_and_cause_no_repeats() {
 }
 
 #[tokio::test]
+async fn a_change_takes_effect_within_two_seconds() {
+    let old = Receiver::new().await;
+    let (new, control) = (old.another(), old.another());
+    let service = service_for(&old).await;
+    let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &old).await;
+    let _unchanged = Webhook::at(&merchant.app, &control).await;
+    let changes = async {
+        for receiver in [&old, &control] {
+            receiver.until(|received| received.len() >= 10).await;
+        }
+        let begun = Instant::now();
+        webhook.change(&json!({ "url": new.url("/") })).await;
+        let took = new.until(|received| !received.is_empty()).await[0].at - begun;
+        let arrived: Vec<_> = control.received().iter().map(|request| request.at).collect();
+        let gaps = arrived.windows(2).map(|pair| pair[1] - pair[0]);
+        // A busy machine delays the events of the other webhook, too.
+        let longest = gaps.max().unwrap();
+        assert!(took < Duration::from_secs(2) + 10 * longest, "{took:?}, gaps of {longest:?}");
+    };
+    capture_during(&merchant, changes).await;
+}
+
+#[tokio::test]
 async fn new_types_and_secrets_take_effect_and_a_deleted_webhook_gets_nothing() {
     let receiver = Receiver::new().await;
     let service = service_for(&receiver).await;
