@@ -19,8 +19,8 @@ use crate::{
 /// The writer and the clients of one run. Each client connects to any of the replicas.
 pub struct Plan {
     pub replicas: usize,
-    /// The steps of the writer. The last record must be a set that every client watches and may see,
-    /// or rules that show each client other objects than before.
+    /// The steps of the writer. The last record that the copies have to include must be a set that
+    /// every client watches and may see, or rules that show each client other objects than before.
     pub steps: Vec<Step>,
     pub clients: Vec<u128>,
     pub marks: bool,
@@ -28,8 +28,13 @@ pub struct Plan {
     pub disconnects: usize,
 }
 
-/// Runs the steps of the writer while each client keeps a copy.
+/// Runs the steps of the writer while each client keeps a copy, until it includes the last record.
 pub fn run(plan: &Plan) {
+    run_until(Step::last_revision(&plan.steps), plan);
+}
+
+/// [`run`], until each copy includes the record `last`. Those after it need not concern a client.
+pub fn run_until(last: Revision, plan: &Plan) {
     let store = Store::default();
     let hubs: Vec<_> = (0..plan.replicas)
         .map(|_| Hub::new(store.clone(), 0, usize::MAX, rules::numbered(rules::NONE)))
@@ -38,7 +43,6 @@ pub fn run(plan: &Plan) {
     let running = hubs.iter().zip(feeds).map(|(hub, feed)| spawn(Arc::clone(hub).run(feed)));
     let running: Vec<_> = running.collect();
     let writing = spawn(write(store.clone(), plan.steps.clone(), replicas));
-    let last = Step::last_revision(&plan.steps);
     let copies: Vec<_> = plan
         .clients
         .iter()

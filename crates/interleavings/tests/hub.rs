@@ -193,6 +193,13 @@ fn a_copy_outlives_a_trimmed_change_log() {
     explore(move || copies::run(&plan));
 }
 
+#[test]
+fn a_copy_is_complete_although_later_changes_do_not_concern_it() {
+    let steps = vec![Watch(1, "milk"), Set("milk"), Set("bread")];
+    let plan = copies::Plan { replicas: 1, steps, clients: vec![1], marks: false, disconnects: 1 };
+    explore(move || copies::run_until(2, &plan));
+}
+
 /// The rules change twice. The first time the second replica loads them late, then the first one.
 fn steps_with_rules() -> Vec<Step> {
     vec![

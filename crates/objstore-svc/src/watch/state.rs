@@ -69,6 +69,8 @@ pub(super) struct State {
     clients: Slab<Client>,
     slots: HashMap<ClientId, usize>,
     sockets: Slab<Socket>,
+    /// At most the lowest revision at which a socket waits to be woken: see [`State::wake_at`].
+    next_wake: Revision,
     /// Ended watches of all clients together.
     ended: usize,
     /// Maximum number of ended watches of one client in this state.
@@ -107,6 +109,8 @@ struct Socket {
     shown: Option<Revision>,
     queue: VecDeque<Revision>,
     wake: Arc<Notify>,
+    /// See [`State::wake_at`].
+    wake_at: Option<Revision>,
     /// Whether the client may see other objects than it has received.
     must_reset: bool,
     /// Whether it sends current objects, which [`State::start_pass`] has begun.
@@ -149,6 +153,7 @@ impl State {
             clients: Slab::new(),
             slots: HashMap::new(),
             sockets: Slab::new(),
+            next_wake: Revision::MAX,
             ended: 0,
             max_ended,
             pattern_text: String::new(),
@@ -170,6 +175,9 @@ impl State {
     pub(super) fn dispatch(&mut self, record: Record, woken: &mut Vec<Arc<Notify>>) -> usize {
         let record = Arc::new(record);
         self.ring.push(Arc::clone(&record));
+        if record.revision >= self.next_wake {
+            self.wake_due(record.revision, woken);
+        }
         match &record.entry {
             Entry::Set(object, _) | Entry::Delete(object, _) => {
                 self.queue(&record, &object.key, woken)
@@ -199,6 +207,33 @@ impl State {
                 self.adopted = AdoptedRules { digest, revision: record.revision };
                 self.wake_resets(woken);
                 0
+            }
+        }
+    }
+
+    /// Wakes a socket as soon as the record of `revision` is dispatched, even if there is nothing to
+    /// send: the client has the state of this revision only then.
+    pub(super) fn wake_at(&mut self, socket: usize, revision: Revision) {
+        let head = self.head();
+        let socket = &mut self.sockets[socket];
+        if revision <= head {
+            socket.wake.notify_one();
+        } else {
+            socket.wake_at = Some(revision);
+            self.next_wake = self.next_wake.min(revision);
+        }
+    }
+
+    fn wake_due(&mut self, head: Revision, woken: &mut Vec<Arc<Notify>>) {
+        self.next_wake = Revision::MAX;
+        for (_, socket) in &mut self.sockets {
+            match socket.wake_at {
+                Some(revision) if revision <= head => {
+                    socket.wake_at = None;
+                    woken.push(Arc::clone(&socket.wake));
+                }
+                Some(revision) => self.next_wake = self.next_wake.min(revision),
+                None => {}
             }
         }
     }

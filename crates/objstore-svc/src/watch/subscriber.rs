@@ -29,7 +29,8 @@
 //! 8. **After a pass, the client is behind until the stream has sent all changes that the pass may
 //!    have seen** (`behind_until`): a changed object was left out, and a deleted one was not found.
 //!    Only then does the client have the state of one revision. So before that, the stream sends
-//!    neither `synced` nor `mark`, and no frame is one to resume at.
+//!    neither `synced` nor `mark`, and no frame is one to resume at. The store may be ahead of the hub
+//!    then, so the hub wakes the stream when it has come so far.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -176,6 +177,9 @@ impl Subscriber {
                 return Ok(if is_shared { 0 } else { bytes.sum() });
             }
             if is_idle {
+                if let Some(until) = self.behind_until.filter(|&until| self.cursor < until) {
+                    self.hub.state().wake_at(self.socket, until);
+                }
                 self.wait().await;
             } else {
                 yield_now().await;

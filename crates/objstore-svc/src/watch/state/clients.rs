@@ -84,6 +84,7 @@ impl State {
             shown: stream.initial.then_some(start),
             queue: VecDeque::new(),
             wake: Arc::clone(&wake),
+            wake_at: None,
             must_reset: stream.format == MessageFormat::Events && saw_other_rules,
             in_pass: false,
             lost: false,
