@@ -128,7 +128,8 @@ async fn a_long_table_lock_causes_503_until_it_ends() {
     service.stop().await.agrees().await;
 }
 
-/// docs/operations.md and the Kubernetes files rely on this number.
+/// docs/operations.md and the Kubernetes files rely on this number. While a table is locked,
+/// requests wait for one another, so that each one needs another connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_opens_a_fixed_number_of_connections_besides_its_pool() {
     const POOL: usize = 2;
@@ -138,7 +139,17 @@ async fn a_replica_opens_a_fixed_number_of_connections_besides_its_pool() {
     let service = Stopped::on(Some(database.clone()), &settings).start().await;
     let merchant = service.merchant().await;
     let opened = async || {
-        let _ = join_all((0..200).map(|_| merchant.pay("EUR", 1000))).await;
+        let database = database.clone();
+        let locked = database.clone();
+        let lock = "BEGIN; LOCK TABLE transactions; SELECT pg_sleep(1); COMMIT";
+        let locked = tokio::task::spawn_blocking(move || locked.run(lock));
+        let _ = join_all((0..40).map(async |n| {
+            sleep(Duration::from_millis(20 * n)).await;
+            let transaction = merchant.pay("EUR", 1000).await;
+            merchant.app.get(&transaction.path()).await.expect(200)
+        }))
+        .await;
+        locked.await.unwrap();
         database.connections("payments-svc")
     };
     let all = async { while opened().await < ALL {} };
