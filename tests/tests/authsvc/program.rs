@@ -89,8 +89,9 @@ async fn an_unread_log_does_not_block_requests() {
     let port = free.port().to_string();
     let mut child = process::command(PROGRAM, &[("PORT", &port)]).spawn().unwrap();
     let url = format!("http://{free}/authenticate");
+    let client = http::client();
     let sign_in = || {
-        let request = http::client().post(&url).header("content-type", "application/json");
+        let request = client.post(&url).header("content-type", "application/json");
         request.body(r#"{"username":"u","password":"p"}"#).send()
     };
     let begun = Instant::now();
