@@ -1,9 +1,17 @@
 //! A service with a store, running or stopped.
 
-use std::{fs::OpenOptions, io::Write as _, marker::PhantomData, path::Path, thread};
+use std::{
+    collections::BTreeMap,
+    fs::OpenOptions,
+    io::Write as _,
+    marker::PhantomData,
+    path::Path,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
 use tempfile::TempDir;
-use tokio::{net::TcpStream, process::Command};
+use tokio::{net::TcpStream, process::Command, runtime::Runtime};
 
 use crate::{
     http,
@@ -116,7 +124,24 @@ impl<P: Program> Stopped<P> {
     pub fn new(settings: &[(&str, &str)]) -> Self {
         note("engine");
         let postgres = variable(P::ENGINE).is_some_and(|name| name == "postgres");
-        Self::on(postgres.then(|| Cluster::shared().database()), settings)
+        Self::on(postgres.then(Self::migrated), settings)
+    }
+
+    /// A database with the tables of the service, and without data. Only the first one is migrated; the
+    /// others are copies, made in a fraction of the time.
+    fn migrated() -> Database {
+        static FIRST: Mutex<BTreeMap<&str, Database>> = Mutex::new(BTreeMap::new());
+        let migrate = || {
+            let database = Cluster::shared().database();
+            let place = Self::on(Some(database.clone()), &[]);
+            let served = async { drop(place.start().await.stop().await) };
+            Runtime::new().expect("a runtime").block_on(served);
+            database
+        };
+        let mut known = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+        // In a thread of its own: a test is in a runtime, and cannot wait for another.
+        let made = || thread::scope(|scope| scope.spawn(migrate).join().expect("it is migrated"));
+        Cluster::shared().copied(known.entry(P::NAME).or_insert_with(made))
     }
 
     /// A service with these settings, on this database, or on the embedded engine.
