@@ -22,6 +22,7 @@ soak: ## Run the tests of faults and limits for long
 	@SOAK=1 scripts/test --workspace --test objstore -- replicas:: postgres:: --nocapture
 	@SOAK=1 scripts/test --workspace --test failover -- live:: --nocapture
 	@SOAK=1 scripts/test --package interleavings
+	@SOAK=1 scripts/containers images failover
 	@scripts/upgrade
 
 containers: ## Build the images, and test the services in containers

@@ -35,6 +35,7 @@ async fn a_killed_or_frozen_primary_is_replaced_in_time_and_returns() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "make soak runs it"]
 async fn a_restarted_primary_costs_at_most_one_retry() {
     let mut load = Load::start(Patience::ONE_RETRY).await;
     let [primary, _] = primary_and_standby().await;
@@ -45,6 +46,7 @@ async fn a_restarted_primary_costs_at_most_one_retry() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "make soak runs it"]
 async fn writes_continue_without_a_standby() {
     let mut load = Load::start(Patience::ONE_RETRY).await;
     let [_, standby] = primary_and_standby().await;
@@ -72,6 +74,7 @@ async fn a_standby_that_lacks_writes_does_not_take_over() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "make soak runs it"]
 async fn writes_continue_without_etcd() {
     let mut load = Load::start(Patience::ONE_RETRY).await;
     let before = primary_and_standby().await;
