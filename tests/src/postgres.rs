@@ -158,10 +158,15 @@ impl Cluster {
         self.until("SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'");
     }
 
-    /// Waits until this standby has all that the primary has committed, and ends the replication.
-    pub fn detach(&self, primary: &Self) {
+    /// Waits until this standby has all that the primary has committed.
+    pub fn catch_up(&self, primary: &Self) {
         let head = primary.at("postgres").run("SELECT pg_current_wal_flush_lsn()");
         self.until(&format!("SELECT pg_last_wal_replay_lsn() >= '{head}'"));
+    }
+
+    /// Waits until this standby has all that the primary has committed, and ends the replication.
+    pub fn detach(&self, primary: &Self) {
+        self.catch_up(primary);
         self.set("primary_conninfo", "");
         self.until("SELECT count(*) = 0 FROM pg_stat_wal_receiver");
     }

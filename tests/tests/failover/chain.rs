@@ -25,7 +25,9 @@ impl Chain {
         self.database.url_on(&self.leader.host())
     }
 
+    /// It has all commits.
     pub(crate) fn second_takes_over(&self) {
+        self.servers[1].catch_up(&self.servers[0]);
         self.take_over(0, 1);
     }
 
@@ -34,7 +36,9 @@ impl Chain {
         self.servers[3].detach(&self.servers[1]);
     }
 
+    /// It has all commits.
     pub(crate) fn third_takes_over(&self) {
+        self.servers[2].catch_up(&self.servers[1]);
         self.take_over(1, 2);
     }
 

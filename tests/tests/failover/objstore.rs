@@ -303,6 +303,7 @@ async fn an_old_primary_that_returns_gets_no_writes() {
     let services = two(&pair.url(Route::Hosts)).await;
     let (client, objects) = (services[0].client().await, objects());
     put_all(&client, &objects, 1).await;
+    pair.catch_up();
     pair.fail_over();
     for service in &services {
         put_all(&client.at(service), &objects, 2).await;

@@ -56,6 +56,11 @@ impl Pair {
         self.standby.detach(&self.primary);
     }
 
+    /// Waits until the standby has all commits.
+    pub(crate) fn catch_up(&self) {
+        self.standby.catch_up(&self.primary);
+    }
+
     /// Crashes the primary.
     pub(crate) fn crash(&self) {
         self.primary.crash();
