@@ -27,7 +27,7 @@
 //!    ([`State::state_revision`]): another process may apply other rules.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::Arc,
 };
 
@@ -69,8 +69,8 @@ pub(super) struct State {
     clients: Slab<Client>,
     slots: HashMap<ClientId, usize>,
     sockets: Slab<Socket>,
-    /// At most the lowest revision at which a socket waits to be woken: see [`State::wake_at`].
-    next_wake: Revision,
+    /// The sockets to wake at a revision: see [`State::wake_at`].
+    waiting: BTreeSet<(Revision, usize)>,
     /// Ended watches of all clients together.
     ended: usize,
     /// Maximum number of ended watches of one client in this state.
@@ -153,7 +153,7 @@ impl State {
             clients: Slab::new(),
             slots: HashMap::new(),
             sockets: Slab::new(),
-            next_wake: Revision::MAX,
+            waiting: BTreeSet::new(),
             ended: 0,
             max_ended,
             pattern_text: String::new(),
@@ -175,8 +175,13 @@ impl State {
     pub(super) fn dispatch(&mut self, record: Record, woken: &mut Vec<Arc<Notify>>) -> usize {
         let record = Arc::new(record);
         self.ring.push(Arc::clone(&record));
-        if record.revision >= self.next_wake {
-            self.wake_due(record.revision, woken);
+        while let Some(&(revision, socket)) = self.waiting.first()
+            && revision <= record.revision
+        {
+            self.waiting.pop_first();
+            let socket = &mut self.sockets[socket];
+            socket.wake_at = None;
+            woken.push(Arc::clone(&socket.wake));
         }
         match &record.entry {
             Entry::Set(object, _) | Entry::Delete(object, _) => {
@@ -214,27 +219,19 @@ impl State {
     /// Wakes a socket as soon as the record of `revision` is dispatched, even if there is nothing to
     /// send: the client has the state of this revision only then.
     pub(super) fn wake_at(&mut self, socket: usize, revision: Revision) {
-        let head = self.head();
-        let socket = &mut self.sockets[socket];
-        if revision <= head {
-            socket.wake.notify_one();
+        self.wake_no_more(socket);
+        if revision <= self.head() {
+            self.sockets[socket].wake.notify_one();
         } else {
-            socket.wake_at = Some(revision);
-            self.next_wake = self.next_wake.min(revision);
+            self.sockets[socket].wake_at = Some(revision);
+            self.waiting.insert((revision, socket));
         }
     }
 
-    fn wake_due(&mut self, head: Revision, woken: &mut Vec<Arc<Notify>>) {
-        self.next_wake = Revision::MAX;
-        for (_, socket) in &mut self.sockets {
-            match socket.wake_at {
-                Some(revision) if revision <= head => {
-                    socket.wake_at = None;
-                    woken.push(Arc::clone(&socket.wake));
-                }
-                Some(revision) => self.next_wake = self.next_wake.min(revision),
-                None => {}
-            }
+    /// Ends [`State::wake_at`].
+    fn wake_no_more(&mut self, socket: usize) {
+        if let Some(revision) = self.sockets[socket].wake_at.take() {
+            self.waiting.remove(&(revision, socket));
         }
     }
 

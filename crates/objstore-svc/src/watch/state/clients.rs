@@ -132,6 +132,7 @@ impl State {
 
     /// Removes a socket. The last socket of a client removes the client, too.
     pub(in super::super) fn detach(&mut self, id: ClientId, socket: usize) {
+        self.wake_no_more(socket);
         let slot = self.sockets.remove(socket).client;
         let client = &mut self.clients[slot];
         client.sockets.retain(|&other| other != socket);
