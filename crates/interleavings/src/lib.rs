@@ -12,6 +12,8 @@
 //!    expire: otherwise they would hide a lost wake-up. A lost wake-up is a deadlock here, which
 //!    fails the test. See [`time`].
 
+// The unit tests of these files run with their own packages.
+#![cfg(not(test))]
 #![expect(clippy::expect_used, reason = "a failure of the harness fails its test, with the line")]
 #![expect(missing_docs, reason = "a comment that restates a name helps no reader of a test")]
 
