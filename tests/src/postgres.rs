@@ -121,19 +121,20 @@ impl Cluster {
 
     /// Creates a database with a unique name.
     pub fn database(&self) -> Database {
-        let name = format!("test_{}", Uuid::new_v4().simple());
-        self.at("postgres").run(&format!("CREATE DATABASE {name}"));
-        self.at(&name)
+        self.create("")
     }
 
     /// Creates a copy of a database that nobody uses. Copies of files cost a fraction of migrations.
     pub fn copied(&self, template: &Database) -> Database {
-        let name = format!("test_{}", Uuid::new_v4().simple());
-        let server = self.at("postgres");
         // Earlier versions know this strategy only, and no name for it.
-        let is_default = server.run("SHOW server_version_num").as_str() < "150000";
+        let is_default = self.at("postgres").run("SHOW server_version_num").as_str() < "150000";
         let strategy = if is_default { "" } else { "STRATEGY FILE_COPY" };
-        server.run(&format!("CREATE DATABASE {name} TEMPLATE {} {strategy}", template.name()));
+        self.create(&format!("TEMPLATE {} {strategy}", template.name()))
+    }
+
+    fn create(&self, options: &str) -> Database {
+        let name = format!("test_{}", Uuid::new_v4().simple());
+        self.at("postgres").run(&format!("CREATE DATABASE {name} {options}"));
         self.at(&name)
     }
 
