@@ -113,8 +113,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     pub async fn ask(&mut self, request: impl AsRef<[u8]>) -> Reply {
-        self.send(request).await;
-        self.reply().await
+        self.try_ask(request).await.expect("a whole answer")
+    }
+
+    /// The answer to a request, or an error if the connection ends before.
+    pub async fn try_ask(&mut self, request: impl AsRef<[u8]>) -> io::Result<Reply> {
+        self.try_send(request).await?;
+        self.try_reply().await
     }
 
     /// Waits until the service closes the connection. It must not send anything before.

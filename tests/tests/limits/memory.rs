@@ -30,6 +30,9 @@ const SOON: Duration = Duration::from_secs(1);
 /// The pause between two visits of the well-behaved user.
 const PAUSE: Duration = Duration::from_millis(150);
 
+/// Attempts of a user who repeats a request.
+const ATTEMPTS: u32 = 10;
+
 /// The interval of memory samples.
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
 
@@ -86,19 +89,22 @@ impl Place {
     }
 
     /// Runs a load steadily, then as a burst. The user has to be answered soon during the steady
-    /// load. During the burst, any answer is enough, because the load also takes the processors.
+    /// load. During the burst, any answer is enough, because the load also takes the processors. It
+    /// may also need several connections: the service closes the one that is idle longest, which
+    /// can be one whose request it has not read yet.
     async fn bears<L: Future<Output = ()> + Send + 'static>(
         self,
         what: &str,
         load: impl Fn(Pace) -> L,
     ) {
         self.serves_during(what, load(Pace::Steady)).await;
-        self.run(&format!("{what} at once"), load(Pace::Burst)).await;
+        let user = User { repeats: true, ..User::default() };
+        self.run(&format!("{what} at once"), user, load(Pace::Burst)).await;
     }
 
     /// Runs a load, during which the user has to be answered soon.
     async fn serves_during(&self, what: &str, load: impl Future<Output = ()> + Send + 'static) {
-        let (user, late, busyness) = self.run(what, load).await;
+        let (user, late, busyness) = self.run(what, User::default(), load).await;
         // The limit grows with the load and the stalls of the machine, which delay every answer.
         let slowest = user.slowest_health.max(user.slowest_request);
         let soon = SOON.mul_f64(busyness) + late;
@@ -111,6 +117,7 @@ impl Place {
     async fn run(
         &self,
         what: &str,
+        mut user: User,
         load: impl Future<Output = ()> + Send + 'static,
     ) -> (User, Duration, f64) {
         let before = self.used();
@@ -123,7 +130,6 @@ impl Place {
             let _ = done.send(());
         });
         let mut watch = Watch { most: before, ..Watch::default() };
-        let mut user = User::default();
         tokio::select! {
             _ = is_over => {}
             () = watch.measure(self) => {}
@@ -190,6 +196,8 @@ impl Watch {
 /// The visits of a well-behaved user, and the slowest answers.
 #[derive(Debug, Default)]
 struct User {
+    /// Repeats a request whose connection ends without an answer.
+    repeats: bool,
     visits: usize,
     slowest_health: Duration,
     slowest_request: Duration,
@@ -206,24 +214,37 @@ impl User {
     /// Sends a health check and an ordinary request, each on a new connection. Both have to
     /// succeed.
     async fn visit(&mut self, subject: &Subject) {
-        let health = answer_time(subject.address(), get("/health"), 200).await;
+        let health = self.answer_time(subject.address(), get("/health"), 200).await;
         self.slowest_health = self.slowest_health.max(health);
         let ordinary = subject.ordinary();
-        let request = answer_time(ordinary.to, ordinary.request(), ordinary.status).await;
+        let request = self.answer_time(ordinary.to, ordinary.request(), ordinary.status).await;
         self.slowest_request = self.slowest_request.max(request);
         self.visits += 1;
     }
-}
 
-/// How long the answer to a request on a new connection takes. The time to connect does not count:
-/// if a busy machine lets a service accept fewer connections than come, the system delays new ones
-/// by seconds.
-async fn answer_time(to: SocketAddr, request: impl AsRef<[u8]>, status: u16) -> Duration {
-    let mut connection = Connection::open(to).await;
-    let begun = Instant::now();
-    let reply = connection.ask(request).await;
-    assert_eq!(reply.status, status, "{reply:?}");
-    begun.elapsed()
+    /// How long the answer to a request on a new connection takes. The time to connect does not
+    /// count: if a busy machine lets a service accept fewer connections than come, the system delays
+    /// new ones by seconds.
+    async fn answer_time(
+        &self,
+        to: SocketAddr,
+        request: impl AsRef<[u8]>,
+        status: u16,
+    ) -> Duration {
+        let mut attempts = if self.repeats { ATTEMPTS } else { 1 };
+        loop {
+            let mut connection = Connection::open(to).await;
+            let begun = Instant::now();
+            attempts -= 1;
+            match connection.try_ask(&request).await {
+                Ok(reply) => {
+                    assert_eq!(reply.status, status, "{reply:?}");
+                    return begun.elapsed();
+                }
+                Err(error) => assert!(attempts > 0, "{error}"),
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
