@@ -144,3 +144,25 @@ impl Version {
         Some(Self { device: data.dev(), inode: data.ino(), length: data.len(), changed })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_rewritten_file_with_its_old_time_is_another_version() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("file");
+        fs::write(&path, "one").unwrap();
+        let (first, time) = (Version::of(&path), fs::metadata(&path).unwrap().modified().unwrap());
+        let begun = Instant::now();
+        // A second change within a tick of the kernel's clock has the time of the first one.
+        while Version::of(&path) == first {
+            assert!(begun.elapsed() < Duration::from_secs(10), "the change is not seen");
+            fs::write(&path, "two").unwrap();
+            fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        }
+    }
+}

@@ -132,3 +132,20 @@ impl Halves {
         is_shown.then(|| revision.min(self.cursor.load(Ordering::Relaxed)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Frame;
+
+    #[test]
+    fn a_current_object_is_acknowledged_only_up_to_the_cursor() {
+        let halves = Halves::new(Acknowledgement::Manual);
+        let acknowledge = |revision: Revision| halves.parse(&format!(r#"{{"Ack":{revision}}}"#));
+        let frame = Frame { event: "set", revision: 9, resume: None, json: "{}".into() };
+        halves.allow(&vec![frame], 4);
+        assert_eq!([3, 9, 10].map(acknowledge), [Some(3), Some(4), None]);
+        halves.allow(&Burst::new(), 12);
+        assert_eq!([9, 12, 13].map(acknowledge), [Some(9), Some(12), None]);
+    }
+}

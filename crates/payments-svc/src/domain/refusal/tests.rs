@@ -96,6 +96,17 @@ fn a_reversed_refund_leaves_the_parts_of_disputes() {
     assert_eq!(change.balance, -refunded.balance);
 }
 
+#[test]
+fn a_reversed_refund_returns_its_fee_beside_the_one_of_a_dispute() {
+    let (state, _) = step(authorized(500), &capture(500));
+    let (mut state, refunded) = step(state, &refund(200));
+    let capture = state.captures.last_mut().unwrap();
+    let (gross, fee) = capture.return_part(300).unwrap();
+    let disputed = BTreeMap::from([(capture.step, DisputedPart { amount: 300, gross, fee })]);
+    let change = state.reverse(&refunded, &disputed).unwrap().unwrap();
+    assert_eq!((change.balance, change.fee.rate), (-refunded.balance, -refunded.fee.rate));
+}
+
 proptest! {
     /// Other refunds may follow the refused one.
     #[test]

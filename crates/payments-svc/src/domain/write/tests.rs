@@ -16,7 +16,7 @@ mod limits;
 pub(crate) mod model;
 mod webhooks;
 
-use generators::{Batch, batches, id, setup_batches};
+use generators::{Batch, Kind, WriteSpec, batches, id, setup_batches};
 use model::Tables;
 
 type WriteResult = Result<Answer, Rejection>;
@@ -140,6 +140,25 @@ impl BatchTester {
         self.tables.apply(changes);
         answer
     }
+}
+
+#[test]
+fn a_refund_is_reversed_after_a_dispute_won_in_its_batch() {
+    let mut run = BatchTester::new();
+    let spec = |kind, second_choice, amount| WriteSpec {
+        kind,
+        choice: 1,
+        second_choice,
+        amount,
+        key: None,
+    };
+    let mut write = |specs| run.write(&Batch::Writes(specs), 0);
+    write(vec![spec(Kind::Refund, 0, 100)]);
+    write(vec![spec(Kind::Opened, 0, 250)]);
+    // An even amount means won, and one divisible by 3 a refusal, here of the third step.
+    write(vec![spec(Kind::Decided, 0, 252), spec(Kind::Fraud, 2, 255)]);
+    let reversed = |origin: &&StepOrigin| matches!(origin, StepOrigin::Refusal(2));
+    assert_eq!(run.tables.origins.values().filter(reversed).count(), 1);
 }
 
 proptest! {

@@ -1,9 +1,6 @@
 //! The limits of balances, and writes that panic.
 
-use super::{
-    generators::{Kind, WriteSpec},
-    *,
-};
+use super::*;
 use crate::domain::{LineKind, MovementError, Overflow};
 
 const OVERFLOW: Rejection = Rejection::Movement(MovementError::Overflow(Overflow));
