@@ -26,13 +26,18 @@ pub(crate) async fn compose(arguments: &[&str]) -> String {
 /// Runs Compose with these arguments on a container, and waits until the container is healthy.
 pub(crate) async fn compose_at(arguments: &[&str], container: &str) {
     compose(&[arguments, &[container]].concat()).await;
-    let id = compose(&["ps", "-q", container]).await;
-    let inspect = ["inspect", "--format", "{{.State.Health.Status}}", id.trim()];
+    let id = id(container).await;
+    let inspect = ["inspect", "--format", "{{.State.Health.Status}}", &id];
     let end = Instant::now() + PATIENCE;
     while run("docker", &inspect).await.trim() != "healthy" {
         assert!(Instant::now() < end, "{container} is not healthy after {PATIENCE:?}");
         sleep(Duration::from_millis(200)).await;
     }
+}
+
+/// The ID of a container, for `docker`.
+async fn id(container: &str) -> String {
+    compose(&["ps", "-q", container]).await.trim().to_owned()
 }
 
 /// The primary and its synchronous standby. Waits until there is such a standby.
@@ -49,13 +54,15 @@ pub(crate) async fn no_primary(node: &str) {
 /// Waits until the members of the database cluster, as this node sees them, pass the test.
 async fn wait_for<T>(node: &str, passed: impl Fn(&Members) -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
+    // Without Compose, which takes a second of processor time to start.
+    let id = id(node).await;
     loop {
-        let list = compose(&["exec", "-T", node, "patronictl", "list", "--format", "json"]).await;
+        let list = run("docker", &["exec", &id, "patronictl", "list", "--format", "json"]).await;
         if let Some(found) = passed(&serde_json::from_str(&list).unwrap()) {
             return found;
         }
         assert!(Instant::now() < end, "after {PATIENCE:?}: {list}");
-        sleep(Duration::from_millis(200)).await;
+        sleep(Duration::from_secs(1)).await;
     }
 }
 

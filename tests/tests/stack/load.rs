@@ -23,10 +23,10 @@ const CLIENTS: usize = 2;
 
 /// The pause of a client between two tasks. Without it, the load would take all processors, and
 /// what is measured would be how busy the machine is.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// The number of finished tasks that shows that a service works.
-const ENOUGH: usize = 50;
+const ENOUGH: usize = 20;
 
 /// Running clients.
 pub(crate) struct Load {
