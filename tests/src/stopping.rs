@@ -123,7 +123,7 @@ pub async fn stop_often(command: impl Fn() -> Command, message: &str, after: imp
     let whole = begin.elapsed();
     after(false).await;
     let mut stopped = 0;
-    for _ in 0..rounds(8, 200) {
+    for _ in 0..rounds(4, 200) {
         let moment = whole.mul_f64(rng.random());
         let signal = if rng.random() { "INT" } else { "TERM" };
         let was_stopped = is_stopped(command(), signal, moment, message).await;

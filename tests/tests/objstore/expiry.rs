@@ -198,7 +198,7 @@ async fn client_of(services: &[Service]) -> Vec<Client> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objects_due_at_random_times_expire_on_time() {
-    let count = rounds(3_000, 100_000);
+    let count = rounds(1_500, 100_000);
     let longest = u32::try_from(rounds(6_000, 90_000)).unwrap();
     let services = replicas(&[]).await;
     let crowd = Crowd::new();
@@ -231,7 +231,7 @@ async fn kills_let_nothing_expire_early_or_twice() {
 
 #[tokio::test]
 async fn overdue_objects_are_deleted_soon_after_a_start() {
-    let count = rounds(2_000, 100_000);
+    let count = rounds(1_000, 100_000);
     let service = Service::with(&[]).await;
     let crowd = Crowd::new();
     let client = service.client().await;

@@ -93,7 +93,7 @@ async fn with_pongs_messages_are_ignored() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_dies_at_any_point_works_on_every_change() {
-    let sets = rounds(600, 20_000);
+    let sets = rounds(300, 20_000);
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);

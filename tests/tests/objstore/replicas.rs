@@ -43,7 +43,7 @@ async fn a_set_is_visible_on_all_replicas_at_once() {
     let services = three(&Cluster::shared().database(), &[]).await;
     let client = services[0].client().await;
     let object = Object::fresh();
-    for number in 0..rounds(100, 5000) {
+    for number in 0..rounds(50, 5000) {
         let [one, other] = [number, number + 1].map(|index| client.at(&services[index % 3]));
         one.set(&object.numbered(number)).await;
         assert_eq!(other.get(&object.key).await, object.numbered(number));

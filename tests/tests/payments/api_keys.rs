@@ -181,7 +181,7 @@ async fn race(app: [&App; 2]) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_deletions_at_once_leave_one_key() {
     let service = Service::any().await;
-    for _ in 0..rounds(20, 500) {
+    for _ in 0..rounds(10, 500) {
         let app = service.app().await;
         race([&app, &app]).await;
     }
@@ -190,7 +190,7 @@ async fn two_deletions_at_once_leave_one_key() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_deletions_on_two_replicas_leave_one_key() {
     let (_, services) = two(&[("PAYMENTS_APP_LIMIT", "off")]).await;
-    for _ in 0..rounds(20, 500) {
+    for _ in 0..rounds(10, 500) {
         let app = services[0].app().await;
         race([&app, &app.at(&services[1])]).await;
     }

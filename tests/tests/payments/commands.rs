@@ -104,7 +104,7 @@ async fn a_payout_that_is_stopped_continues_in_the_next_run() {
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
     let mut stopped = 0;
-    for day in 0..i32::try_from(rounds(12, 100)).unwrap() {
+    for day in 0..i32::try_from(rounds(6, 100)).unwrap() {
         for transaction in &transactions {
             transaction.capture(100).await;
         }

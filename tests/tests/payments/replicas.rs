@@ -68,7 +68,7 @@ async fn counters_stay_exact_with_movements_on_two_replicas() {
     let mut rng = StdRng::seed_from_u64(seed);
     for _ in 0..rounds(2, 50) {
         let transaction = paid(&merchants, 10_000).await;
-        let steps: Vec<_> = (0..400)
+        let steps: Vec<_> = (0..200)
             .map(|number| (number % 2, Move::ALL[rng.random_range(0..3)], rng.random_range(1..150)))
             .collect();
         let made = stream::iter(steps).map(async |(replica, movement, amount)| {
@@ -102,7 +102,7 @@ async fn a_request_that_is_sent_to_both_under_one_key_is_done_once() {
     let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     let transaction = paid(&merchants, 10_000).await;
-    for round in 0..rounds(20, 500) {
+    for round in 0..rounds(10, 500) {
         let (key, body) = (format!("key-{round}"), json!({ "amount": 10 }));
         let merchant = format!("merchant-{round}");
         let ask = async |replica: usize| {
@@ -118,7 +118,7 @@ async fn a_request_that_is_sent_to_both_under_one_key_is_done_once() {
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
     }
     let captured = int(&transaction[0].fetch().await["capturedAmount"]);
-    assert_eq!(captured, 10 * i64::try_from(rounds(20, 500)).unwrap());
+    assert_eq!(captured, 10 * i64::try_from(rounds(10, 500)).unwrap());
     agree(services).await;
 }
 
@@ -128,7 +128,7 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
     let merchants = shared(&services).await;
     let original = merchants[0].pay("EUR", 100).await;
     let body = json!({ "transactionId": original.id, "currency": "EUR", "amount": 10 });
-    for round in 0..rounds(10, 200) {
+    for round in 0..rounds(6, 200) {
         let ask = async |replica: usize| {
             let merchant = &merchants[replica];
             let path = merchant.path("/transactions");
@@ -138,7 +138,7 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
     }
     let listed = merchants[1].ids("/transactions?limit=1000").await;
-    assert_eq!(listed.len(), 1 + rounds(10, 200));
+    assert_eq!(listed.len(), 1 + rounds(6, 200));
     let conflicts =
         join_all(services.iter().map(|service| service.metric("payments_batch_conflicts_total")))
             .await;
@@ -150,7 +150,7 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
 async fn a_form_that_is_sent_to_both_services_pays_once() {
     let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
-    for _ in 0..rounds(10, 200) {
+    for _ in 0..rounds(6, 200) {
         let form = services[0].open(&Link::to(&merchants[0])).await;
         let cards = [Card::VISA, Card::MASTERCARD, Card::DECLINED, Card::VISA].into_iter();
         let sent = cards
@@ -159,7 +159,7 @@ async fn a_form_that_is_sent_to_both_services_pays_once() {
         assert!(join_all(sent).await.iter().all(|next| *next == form));
     }
     let made = merchants[1].ids("/transactions?limit=1000").await;
-    assert_eq!(made.len(), rounds(10, 200));
+    assert_eq!(made.len(), rounds(6, 200));
     agree(services).await;
 }
 

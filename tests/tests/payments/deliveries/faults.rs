@@ -115,7 +115,7 @@ async fn a_receiver_that_is_killed_at_random_gets_everything() {
     let merchant = service.merchant().await;
     let webhook = Webhook::at(&merchant.app, &receiver).await;
     receiver.reply(Reply::Slow(Duration::from_millis(20)));
-    let kills = rounds(6, 60);
+    let kills = rounds(4, 60);
     let kill = async {
         for _ in 0..kills {
             sleep(Duration::from_millis(rng.random_range(100..400))).await;
