@@ -78,7 +78,7 @@ mod postgres {
                 }
                 Self::Secret(_) | Self::Url { .. } | Self::Tls(_) | Self::Pool(_) => USAGE,
                 Self::Migration { source: MigrationError::Newer, .. }
-                | Self::Migration { source: MigrationError::Different(_), .. } => USAGE,
+                | Self::Migration { source: MigrationError::Unreleased, .. } => USAGE,
                 // A migration fails if it gets no lock, or if the connection is lost.
                 Self::Migration { .. } => AWAY,
                 Self::Database { .. }

@@ -10,9 +10,12 @@ pub enum MigrationError {
     /// The store has migrations that this version of the program does not know.
     #[error("a newer version of this program wrote the store: use that version or a newer one")]
     Newer,
-    /// A migration of the store differs from the one with the same number in this version.
-    #[error("the store has another migration {0} than this program: use the version that wrote it")]
-    Different(i64),
+    /// A migration of the store differs from the one with the same number. Only programs from before
+    /// the first version have had other ones.
+    #[error(
+        "a program from before version 0.1.0 wrote the store: use that program, or an empty store"
+    )]
+    Unreleased,
     /// A migration failed.
     #[error("the database cannot be migrated: {0}")]
     Failed(String),
@@ -22,7 +25,7 @@ impl From<refinery::Error> for MigrationError {
     fn from(error: refinery::Error) -> Self {
         match error.kind() {
             Kind::MissingVersion(_) => Self::Newer,
-            Kind::DivergentVersion(applied, _) => Self::Different(applied.version().into()),
+            Kind::DivergentVersion(..) => Self::Unreleased,
             Kind::Connection(step, source) => {
                 Self::Failed(format!("{step}: {}", reason(source.as_ref())))
             }

@@ -67,6 +67,14 @@ async fn a_newer_store_is_rejected_with_one_line() {
 }
 
 #[tokio::test]
+async fn a_store_from_before_the_first_version_is_rejected_with_one_line() {
+    let place = Service::with(&[]).await.stop().await;
+    place.change("UPDATE refinery_schema_history SET checksum = '1'");
+    let complaint = process::failure_line(place.command()).await;
+    assert!(complaint.contains("before version 0.1.0 wrote the store"), "{complaint}");
+}
+
+#[tokio::test]
 async fn an_invalid_line_in_the_client_list_fails_at_start() {
     let directory = tempfile::tempdir().unwrap();
     let list = directory.path().join("clients");

@@ -81,6 +81,14 @@ async fn a_store_of_a_newer_version_is_rejected() {
 }
 
 #[tokio::test]
+async fn a_store_from_before_the_first_version_is_rejected() {
+    let place = Service::with(&[]).await.stop().await;
+    place.change("UPDATE refinery_schema_history SET checksum = '1' WHERE version = 1");
+    let stderr = process::failure_line(place.command()).await;
+    assert!(stderr.contains("before version 0.1.0 wrote the store"), "{stderr}");
+}
+
+#[tokio::test]
 async fn fee_settings_apply_to_merchants_created_later() {
     let service = Service::with(&[]).await;
     let before = service.merchant().await;

@@ -55,8 +55,7 @@ const WATCHES: &str = "SELECT asked.*, newest.since
 const SESSIONS: &str = "SELECT client, digest, expires FROM sessions WHERE client = ANY ($1)";
 
 /// Up to `$3` clients with a session that expired by `$1`, and up to `$3` unused clients whose
-/// removal was due by `$2`, each with its sessions. The clients are locked, too, because replicas
-/// of the previous release change them without the lock on `store`.
+/// removal was due by `$2`, each with its sessions.
 const DUE: &str = "WITH ended AS (
          SELECT client FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $3
      ), unused AS (
@@ -64,7 +63,6 @@ const DUE: &str = "WITH ended AS (
      ), taken AS (
          SELECT id, unused_until, watches FROM clients
          WHERE id = ANY (ARRAY(SELECT client FROM ended UNION SELECT id FROM unused))
-         FOR UPDATE SKIP LOCKED
      )
      SELECT id, digest, expires, unused_until, watches,
          greatest((SELECT count(*) FROM ended), (SELECT count(*) FROM unused)) >= $3
