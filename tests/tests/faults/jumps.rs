@@ -79,7 +79,8 @@ async fn has_jumped(expected: bool, fetch: impl AsyncFn() -> Answer) {
 }
 
 /// Checks that each of this number of jumps was logged once.
-fn logs_jumps(process: &Process, expected: usize) {
+async fn logs_jumps(process: &Process, expected: usize) {
+    process.logged_times(expected, |line| line.contains("the clock jumped")).await;
     let log = process.log();
     let errors: Vec<_> = log.iter().filter(|line| line.contains(r#""level":"ERROR""#)).collect();
     let is_jump = errors.iter().all(|line| line.contains("the clock jumped"));
@@ -130,7 +131,7 @@ async fn a_jump_of_the_clock_deletes_no_object() {
         eventually("the object expires", DEADLINE, async || is_gone(&kept).await).await;
         let is_trimmed = async || (records() < before).then_some(());
         eventually("the change log is trimmed", DEADLINE, is_trimmed).await;
-        logs_jumps(service.process(), 3);
+        logs_jumps(service.process(), 3).await;
         service.stop().await;
     }
 }
@@ -154,7 +155,7 @@ async fn a_jump_of_the_clock_voids_no_authorization() {
         has_jumped(false, async || service.fetch("/metrics").await).await;
         clock.set(100 * DAY);
         has_jumped(true, async || service.fetch("/metrics").await).await;
-        logs_jumps(service.process(), 1);
+        logs_jumps(service.process(), 1).await;
 
         // All jobs look when they start.
         let service = start(service.stop().await).await;
@@ -170,11 +171,11 @@ async fn a_jump_of_the_clock_voids_no_authorization() {
         has_jumped(true, async || service.fetch("/metrics").await).await;
         clock.confirm(service.data().command()).await;
         has_jumped(false, async || service.fetch("/metrics").await).await;
-        logs_jumps(service.process(), 2);
+        logs_jumps(service.process(), 2).await;
         let service = start(service.stop().await).await;
         let is_voided = async || (pending(&service).await == 0).then_some(());
         eventually("the authorization is voided", DEADLINE, is_voided).await;
-        logs_jumps(service.process(), 0);
+        logs_jumps(service.process(), 0).await;
         service.stop().await;
     }
 }
