@@ -1,5 +1,7 @@
 //! The length and the seed of random tests.
 
+use std::path::Path;
+
 use uuid::Uuid;
 
 /// `few`, or `many` if `SOAK=1` is in the environment.
@@ -18,9 +20,9 @@ pub fn seed() -> u64 {
 }
 
 /// The path of this program in `PREVIOUS_PROGRAMS`, a folder with the programs of the version
-/// before the newest migration. `make soak` builds them.
+/// before the newest migration. `make soak` builds them, once there is a second migration.
 #[expect(clippy::disallowed_methods, reason = "a variable of the tests")]
 pub fn previous(program: &str) -> Option<String> {
     let folder = std::env::var("PREVIOUS_PROGRAMS").ok()?;
-    Some(format!("{folder}/{program}"))
+    Some(format!("{folder}/{program}")).filter(|program| Path::new(program).exists())
 }
