@@ -1,7 +1,7 @@
 SELECT transactions.id AS id, merchant AS merchant, fee_rate AS fee_rate, EXISTS (SELECT 1 FROM merchant_apps WHERE merchant = transactions.merchant) AS is_member FROM transactions JOIN merchants ON merchants.id = merchant WHERE transactions.id = (SELECT id FROM capturable WHERE number = :number) \gset
 BEGIN;
 SELECT steps AS step, captured + 100 AS captured FROM transactions JOIN merchants ON merchants.id = merchant WHERE transactions.id = :id FOR UPDATE OF transactions \gset
-SELECT new_id() AS line, new_id() AS instruction \gset
+SELECT ids[1] AS line, ids[2] AS instruction FROM new_ids(2) \gset
 UPDATE transactions SET captured = :captured, refunded = 0, voided = 0, disputed = 0, steps = steps + 1 WHERE id = :id;
 INSERT INTO captures VALUES (:id, :step, 100, 100, 3, 0, 0, 0, '1/1', 0) ON CONFLICT ("transaction", step) DO UPDATE SET amount_out = excluded.amount_out, gross_out = excluded.gross_out, fee_out = excluded.fee_out;
 INSERT INTO trail VALUES (:id, :step, 1763700000000, 'capture', 100, 72, 25, 3, 'Bench', :line, NULL);

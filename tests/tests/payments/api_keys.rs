@@ -7,8 +7,7 @@ use std::{
 
 use blackbox::{
     http::Answer,
-    payments::{App, Merchant, Refusal as _, Service, Stopped, ids, int},
-    postgres::Cluster,
+    payments::{App, Merchant, Refusal as _, Service, ids, int},
     process::DEADLINE,
     soak::rounds,
 };
@@ -16,7 +15,6 @@ use futures_util::future::{join, join_all};
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use tokio::time::{sleep, timeout};
 
 use crate::replicas::two;
@@ -329,35 +327,4 @@ async fn a_use_before_a_stop_is_stored() {
     let service = service.stop().await.start().await;
     let used = keys(&app.at(&service)).await.into_iter().find(|key| key["id"] == id).unwrap();
     assert!(used["lastUsed"].is_string(), "{used}");
-}
-
-/// A replica of the previous release inserts an app with its only key, and looks keys up in `apps`.
-#[tokio::test]
-async fn apps_of_the_previous_release_have_a_key() {
-    let database = Cluster::shared().database();
-    let service = Stopped::on(Some(database.clone()), &[]).start().await;
-    let mut old = service.app().await.with_key("old");
-    "6b016ea00000000000000001".clone_into(&mut old.id);
-    let digest = |key: &str| hex::encode(Sha256::digest(key));
-    database.run(&format!(
-        "INSERT INTO apps (id, name, key_digest, created) VALUES
-         ('\\x{}', 'Old', '\\x{}', 1790000000000)",
-        old.id,
-        digest(&old.key)
-    ));
-    let listed = keys(&old).await;
-    assert_eq!(ids(&listed), [old.id.as_str()]);
-    assert_eq!(listed[0]["created"], "2026-09-21T14:13:20.000Z");
-
-    let known = |key: &str| {
-        let sql = "SELECT count(*) FROM apps WHERE key_digest =";
-        database.run(&format!("{sql} '\\x{}'", digest(key)))
-    };
-    let created = service.app().await;
-    for app in [&old, &created] {
-        assert_eq!(known(&app.key), "1");
-        let (_, new) = app.further_key("new").await;
-        let _ = new.delete_key(&app.id).await.expect(204);
-        assert_eq!(known(&app.key), "0");
-    }
 }

@@ -128,17 +128,6 @@ async fn a_mail_names_the_inviting_app_in_the_language_of_the_country() {
 }
 
 #[tokio::test]
-async fn an_invitation_of_an_earlier_release_names_no_app() {
-    let server = MailServer::start().await;
-    let (idle, _, [user, _]) = waiting(Stopped::new(&[])).await;
-    assert_eq!(idle.change("UPDATE invitations SET app = NULL"), 2);
-    let service = sending(idle, &server).start().await;
-    let mail = server.received(&user, 1).await.remove(0);
-    assert!(mail["text"].as_str().unwrap().contains("You have been invited"), "{mail}");
-    stop_empty(service).await;
-}
-
-#[tokio::test]
 async fn failed_mails_are_retried_without_delaying_others() {
     let server = MailServer::start().await;
     let service = place(&server).start().await;

@@ -3,9 +3,7 @@
 
 use blackbox::{
     http::Answer,
-    payments::{
-        Acquirer, App, Card, Merchant, Move, SECRET, Service, Stopped, Transaction, email, minimal,
-    },
+    payments::{Acquirer, App, Card, Merchant, Move, SECRET, Service, Transaction, email, minimal},
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -113,24 +111,6 @@ impl Shop {
         let (merchant, transaction) = (self.merchant.by(&app), self.transaction.by(&app));
         Self { merchant, transaction, ..self }
     }
-
-    /// Rewrites the kept outcomes in the format of the previous release: a receipt of the status in
-    /// two bytes and the body. Outcomes of movements have the same format in both releases.
-    fn age(&self, place: &Stopped) {
-        for Kept { key, path, answer, .. } in &self.kept {
-            let of = format!("WHERE key = '{key}' AND receipt IS NULL AND operation IS NULL");
-            if path.starts_with("/transactions/") {
-                let moved =
-                    format!("UPDATE idempotency SET receipt = NULL {of} AND outcome IS NULL");
-                assert_eq!(place.change(&moved), 1, "{path}");
-                continue;
-            }
-            let receipt = [&answer.status.as_u16().to_be_bytes()[..], &answer.body].concat();
-            let bytes = place.bytes(&hex::encode(receipt));
-            let set = format!("UPDATE idempotency SET receipt = {bytes}, outcome = NULL {of}");
-            assert_eq!(place.change(&set), 1, "{path}");
-        }
-    }
 }
 
 #[tokio::test]
@@ -142,20 +122,6 @@ async fn every_kind_of_outcome_is_replayed_after_later_changes() {
     shop.is_replayed().await;
     let service = service.kill().await.start().await;
     let shop = shop.at_another(&service);
-    shop.is_replayed().await;
-    service.stop().await.agrees().await;
-}
-
-#[tokio::test]
-async fn outcomes_of_the_previous_release_are_replayed() {
-    let service = Service::with(&[SECRET]).await;
-    let shop = Shop::at(&service).await;
-    let place = service.stop().await;
-    shop.age(&place);
-    let service = place.start().await;
-    let shop = shop.at_another(&service);
-    shop.is_replayed().await;
-    shop.change(&service).await;
     shop.is_replayed().await;
     service.stop().await.agrees().await;
 }

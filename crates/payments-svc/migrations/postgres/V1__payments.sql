@@ -13,25 +13,28 @@ SELECT setval('id_seconds', extract(epoch FROM date_trunc('second', clock_timest
 CREATE FUNCTION id_of(second bigint, number bigint) RETURNS bytea
     LANGUAGE sql IMMUTABLE AS $$ SELECT substring(int8send(second) FROM 5) || int8send(number) $$;
 
--- A new id. Transactions that were begun at the same time may draw theirs in one order and commit
--- in another; what a list may show of them yet, settled() tells. It relies on the order here: a
--- transaction has its number (xid) before it looks at the register, and looks at the register
--- before it draws. Whoever finds the register behind the clock sets it, unless somebody else is
--- about to: nobody waits for that.
-CREATE FUNCTION new_id() RETURNS bytea LANGUAGE plpgsql AS $$
+-- New ids in their order, and the time. Transactions that were begun at the same time may draw theirs
+-- in one order and commit in another; what a list may show of them yet, settling() tells. It relies on
+-- the order here: a transaction has its number (xid) before it looks at the register, and looks at the
+-- register before it draws. Whoever finds the register behind the clock sets it, unless somebody else
+-- is about to: nobody waits for that.
+CREATE FUNCTION new_ids(count bigint, OUT ids bytea[], OUT clock bigint) LANGUAGE plpgsql AS $$
 DECLARE
-    clock CONSTANT bigint := extract(epoch FROM date_trunc('second', clock_timestamp()));
+    now CONSTANT timestamptz := clock_timestamp();
+    current_second CONSTANT bigint := extract(epoch FROM date_trunc('second', now));
     second bigint;
 BEGIN
     PERFORM pg_current_xact_id();
     SELECT last_value INTO second FROM id_seconds;
-    IF second < clock AND pg_try_advisory_xact_lock('id_seconds'::regclass::oid::bigint) THEN
+    IF second < current_second
+        AND pg_try_advisory_xact_lock('id_seconds'::regclass::oid::bigint) THEN
         SELECT last_value INTO second FROM id_seconds;
-        IF second < clock THEN
-            second := setval('id_seconds', clock);
+        IF second < current_second THEN
+            second := setval('id_seconds', current_second);
         END IF;
     END IF;
-    RETURN id_of(second, nextval('id_numbers'));
+    ids := ARRAY(SELECT id_of(second, nextval('id_numbers')) FROM generate_series(1, count));
+    clock := (extract(epoch FROM now) * 1000)::bigint;
 END $$;
 
 -- An id, and a transaction number, such that there will be no new id up to this one as soon as all
@@ -50,9 +53,25 @@ END $$;
 CREATE TABLE apps (
     id bytea PRIMARY KEY,
     name text,
-    key_digest bytea NOT NULL UNIQUE,
-    created bigint NOT NULL
+    created bigint NOT NULL,
+    -- How far the app advanced its sandbox clock, and when: `ID:SECONDS`, separated by commas.
+    advances text,
+    -- The last advance, until everything that it makes due has ended.
+    pending_advance bytea
 );
+
+CREATE INDEX pending_advances ON apps (pending_advance) WHERE pending_advance IS NOT NULL;
+
+-- An app has one API key or more. The first key has the ID of its app.
+CREATE TABLE api_keys (
+    id bytea PRIMARY KEY,
+    app bytea NOT NULL,
+    digest bytea NOT NULL UNIQUE,
+    name text,
+    created bigint NOT NULL,
+    last_used bigint -- the start of an hour
+);
+CREATE INDEX keys_of_apps ON api_keys (app, id);
 
 CREATE TABLE users (
     id bytea PRIMARY KEY,
@@ -94,6 +113,7 @@ CREATE TABLE balances (
 CREATE TABLE merchant_apps (
     merchant bytea NOT NULL,
     app bytea NOT NULL,
+    test boolean NOT NULL, -- as the merchant
     PRIMARY KEY (merchant, app)
 );
 CREATE INDEX merchants_of_apps ON merchant_apps (app, merchant);
@@ -110,6 +130,7 @@ CREATE TABLE invitations (
     id bytea PRIMARY KEY,
     merchant bytea NOT NULL,
     "user" bytea NOT NULL,
+    app bytea NOT NULL, -- that invites
     created bigint NOT NULL,
     attempts bigint NOT NULL DEFAULT 0,
     due bigint NOT NULL DEFAULT 0 -- when the next attempt is made
@@ -134,7 +155,12 @@ CREATE TABLE operations (
     scheme text,
     code_present boolean,
     challenge text, -- what the acquirer knows it by
-    challenge_until bigint -- when it is too late to answer
+    challenge_until bigint, -- when it is too late to answer
+    -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
+    acquirer_key bytea,
+    link bytea, -- of the payment, if it pays only once
+    acquirer text,
+    "authorization" text -- the acquirer's ID of it, if it needs one
 );
 
 CREATE TABLE transactions (
@@ -162,14 +188,34 @@ CREATE TABLE transactions (
     recurring boolean NOT NULL,
     reference text, -- what the acquirer knows the card by
     has_custom boolean NOT NULL,
+    -- The digest of the idempotency key that the acquirer got. Null if the key was the ID of the payment.
+    acquirer_key bytea,
+    acquirer text,
+    "authorization" text, -- the acquirer's ID of it, if it needs one
     CHECK (captured >= 0 AND voided >= 0 AND captured + voided <= amount),
-    CHECK (refunded >= 0 AND refunded <= captured AND disputed >= 0)
-);
+    -- While only a capture is reversed, more is refunded than captured.
+    CHECK (refunded >= 0 AND disputed >= 0)
+) WITH (fillfactor = 90);
 CREATE INDEX transactions_of_merchants ON transactions (merchant, id);
 CREATE INDEX failed_transactions ON transactions (merchant, id) WHERE error IS NOT NULL;
 CREATE INDEX successful_transactions ON transactions (merchant, id) WHERE error IS NULL;
-CREATE INDEX pending_transactions ON transactions (id)
-    WHERE error IS NULL AND captured + voided < amount;
+CREATE INDEX authorized_transactions ON transactions ("authorization")
+    WHERE "authorization" IS NOT NULL;
+
+-- What is pending of a transaction never grows. So it is looked at once, when it becomes too old. All
+-- up to this one were. One row.
+CREATE TABLE expiry (
+    "only" boolean PRIMARY KEY CHECK ("only"),
+    through bytea NOT NULL
+);
+INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'));
+
+-- The amount that each payment asked for, to check its transaction against.
+CREATE TABLE authorizations (
+    operation bytea PRIMARY KEY,
+    currency text NOT NULL,
+    amount bigint NOT NULL
+);
 
 -- Apart, since it may be long.
 CREATE TABLE customs (
@@ -183,13 +229,15 @@ CREATE TABLE trail (
     step bigint NOT NULL,
     created bigint NOT NULL,
     movement text NOT NULL,
-    amount bigint NOT NULL CHECK (amount > 0),
+    amount bigint NOT NULL, -- negative if the step reverses another one
     balance bigint NOT NULL,
     fee_flat bigint NOT NULL,
     fee_rate bigint NOT NULL,
     descriptor text,
     line bytea,
     dispute bytea, -- that was decided
+    operation bytea, -- the key of a capture, refund or void at the acquirer: an ID or a digest
+    reverses bigint, -- the step that this one undoes, because the acquirer refused it later
     PRIMARY KEY ("transaction", step)
 );
 
@@ -205,6 +253,14 @@ CREATE TABLE captures (
     fee_out bigint NOT NULL DEFAULT 0,
     rate text NOT NULL, -- a fraction, between minor units
     spread bigint NOT NULL, -- parts per million
+    refused boolean NOT NULL DEFAULT false, -- by the acquirer, later
+    PRIMARY KEY ("transaction", step)
+);
+
+-- Voids that the acquirer refused later. No step undoes them.
+CREATE TABLE refused_voids (
+    "transaction" bytea NOT NULL,
+    step bigint NOT NULL,
     PRIMARY KEY ("transaction", step)
 );
 
@@ -232,12 +288,14 @@ CREATE TABLE postings (
     PRIMARY KEY (line, number)
 );
 
--- Runs of payouts: of a day, to merchants for tests or to the others.
+-- Runs of payouts: of a day, to merchants for tests or to the others, in one format of file. Runs of
+-- different formats do not share payouts, so that no payout is in two files.
 CREATE TABLE payout_runs (
     day text NOT NULL, -- as 2026-11-21
     test boolean NOT NULL,
+    format text NOT NULL,
     closed boolean NOT NULL DEFAULT false, -- whether nobody is added any more
-    PRIMARY KEY (day, test)
+    PRIMARY KEY (day, test, format)
 );
 
 -- Transfers to merchants' bank accounts, with the merchants as they were then.
@@ -245,6 +303,7 @@ CREATE TABLE payouts (
     id bytea PRIMARY KEY,
     day text NOT NULL,
     test boolean NOT NULL, -- as its merchant
+    format text NOT NULL, -- of its run
     merchant bytea NOT NULL,
     line bytea NOT NULL UNIQUE,
     name text NOT NULL,
@@ -314,8 +373,15 @@ CREATE TABLE instructions (
     movement text NOT NULL,
     amount bigint NOT NULL,
     step bigint, -- of the trail
-    taken timestamptz -- when a process last took it up
+    taken timestamptz, -- when a process last took it up
+    -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
+    acquirer_key bytea,
+    attempts bigint NOT NULL DEFAULT 0, -- that failed
+    due bigint -- the time of the next attempt; null: not sent yet
 );
+CREATE INDEX retried_instructions ON instructions (due) WHERE due IS NOT NULL;
+CREATE INDEX retried_instructions_of_transactions ON instructions ("transaction", id)
+    WHERE due IS NOT NULL;
 
 -- Cards that merchants keep (deprecated).
 CREATE TABLE cards (
@@ -329,6 +395,7 @@ CREATE TABLE cards (
     scheme text NOT NULL,
     code_present boolean NOT NULL,
     reference text NOT NULL,
+    acquirer text,
     notes text
 );
 
@@ -338,7 +405,7 @@ CREATE TABLE idempotency (
     request bytea NOT NULL, -- a digest
     created bigint NOT NULL,
     operation bytea, -- the payment it waits for
-    receipt bytea, -- what was answered, unless it was a transaction, as it then was:
+    outcome text, -- JSON, unless it is a movement, which is the transaction as it then was:
     "transaction" bytea,
     steps bigint, -- of its trail
     disputed bigint,
@@ -346,3 +413,99 @@ CREATE TABLE idempotency (
 );
 CREATE INDEX idempotency_by_age ON idempotency (created);
 CREATE INDEX idempotency_of_operations ON idempotency (operation) WHERE operation IS NOT NULL;
+
+-- Everything that happens to merchants.
+CREATE TABLE events (
+    id bytea PRIMARY KEY,
+    merchant bytea NOT NULL,
+    created bigint NOT NULL,
+    type text NOT NULL,
+    "transaction" bytea, -- null for a payout
+    steps bigint, -- of the trail after the change; null for disputes, fraud alerts and payouts
+    disputed bigint, -- as steps
+    object bytea -- the dispute, fraud alert or payout
+);
+CREATE INDEX events_of_merchants ON events (merchant, id);
+-- The index above serves the two frequent types.
+CREATE INDEX rare_events ON events (merchant, type, id)
+    WHERE type NOT IN ('transaction.created', 'transaction.captured');
+
+-- The endpoints to which apps want events sent.
+CREATE TABLE webhooks (
+    id bytea PRIMARY KEY,
+    app bytea NOT NULL,
+    created bigint NOT NULL,
+    url text NOT NULL,
+    types text NOT NULL, -- separated by commas; empty: all
+    description text,
+    disabled text, -- the reason; null: enabled
+    secret bytea NOT NULL, -- as it is, because it signs
+    previous_secret bytea, -- the one before the last rotation
+    previous_until bigint -- until when it also signs
+);
+CREATE INDEX webhooks_of_apps ON webhooks (app, id);
+
+-- The keys that sign payment links. A new key replaces the old one.
+CREATE TABLE link_secrets (
+    merchant bytea PRIMARY KEY,
+    secret text NOT NULL
+);
+
+-- Links that pay only once, by digest: while a payment is pending, and for good once it succeeded.
+CREATE TABLE used_links (
+    merchant bytea NOT NULL,
+    link bytea NOT NULL,
+    operation bytea NOT NULL UNIQUE, -- the payment
+    PRIMARY KEY (merchant, link)
+);
+
+-- How far the deliveries to each endpoint are, and which replica delivers.
+CREATE TABLE webhook_progress (
+    webhook bytea PRIMARY KEY,
+    position bytea NOT NULL, -- every event up to it is delivered, or is in webhook_retries
+    generation bigint NOT NULL, -- grows with each change of the endpoint, and with each new holder
+    epoch bigint NOT NULL, -- grows with each report, replay and new holder
+    next_attempt bigint NOT NULL, -- the number of the next row of webhook_attempts
+    holder text,
+    until timestamptz
+);
+
+-- Events up to the position that are not delivered: their delivery failed, or they wait for an
+-- earlier event of their transaction.
+CREATE TABLE webhook_retries (
+    webhook bytea NOT NULL,
+    event bytea NOT NULL,
+    "transaction" bytea, -- null for a payout
+    attempts bigint NOT NULL,
+    first bigint, -- the time of the first attempt
+    due bigint, -- the time of the next attempt; null: at once, but in order
+    PRIMARY KEY (webhook, event)
+);
+
+-- The last attempts of each endpoint. A new attempt replaces the oldest one.
+CREATE TABLE webhook_attempts (
+    webhook bytea NOT NULL,
+    number bigint NOT NULL,
+    event bytea NOT NULL,
+    created bigint NOT NULL,
+    outcome text NOT NULL,
+    status bigint,
+    duration bigint NOT NULL, -- in milliseconds
+    next bigint, -- the time of the next attempt
+    PRIMARY KEY (webhook, number)
+);
+
+-- A metric counts them each second.
+CREATE INDEX failed_webhooks ON webhooks (id) WHERE disabled = 'failures';
+
+-- Jobs that one process at a time does, and which one, for how long.
+CREATE TABLE leases (
+    job text PRIMARY KEY,
+    holder text NOT NULL,
+    until timestamptz NOT NULL
+);
+
+-- When jobs that delete or void by time last ran, in milliseconds since 1970; null before the first time.
+-- One row.
+CREATE TABLE clock (turn bigint);
+INSERT INTO clock VALUES (NULL);

@@ -10,9 +10,25 @@ INSERT INTO ids VALUES (zeroblob(12));
 CREATE TABLE apps (
     id BLOB PRIMARY KEY,
     name TEXT,
-    key_digest BLOB NOT NULL UNIQUE,
-    created INTEGER NOT NULL
+    created INTEGER NOT NULL,
+    -- How far the app advanced its sandbox clock, and when: `ID:SECONDS`, separated by commas.
+    advances TEXT,
+    -- The last advance, until everything that it makes due has ended.
+    pending_advance BLOB
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX pending_advances ON apps (pending_advance) WHERE pending_advance IS NOT NULL;
+
+-- An app has one API key or more. The first key has the ID of its app.
+CREATE TABLE api_keys (
+    id BLOB PRIMARY KEY,
+    app BLOB NOT NULL,
+    digest BLOB NOT NULL UNIQUE,
+    name TEXT,
+    created INTEGER NOT NULL,
+    last_used INTEGER -- the start of an hour
+) STRICT, WITHOUT ROWID;
+CREATE INDEX keys_of_apps ON api_keys (app, id);
 
 CREATE TABLE users (
     id BLOB PRIMARY KEY,
@@ -43,6 +59,8 @@ CREATE TABLE merchants (
 -- Apart from the merchant, since every booking writes it.
 CREATE TABLE balances (
     merchant BLOB PRIMARY KEY,
+    -- 0: only PostgreSQL keeps a balance in several rows.
+    shard INTEGER NOT NULL DEFAULT 0,
     balance INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -67,6 +85,7 @@ CREATE TABLE invitations (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
     user BLOB NOT NULL,
+    app BLOB NOT NULL, -- that invites
     created INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     due INTEGER NOT NULL DEFAULT 0 -- when the next attempt is made
@@ -91,7 +110,12 @@ CREATE TABLE operations (
     scheme TEXT,
     code_present INTEGER,
     challenge TEXT, -- what the acquirer knows it by
-    challenge_until INTEGER -- when it is too late to answer
+    challenge_until INTEGER, -- when it is too late to answer
+    -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
+    acquirer_key BLOB,
+    link BLOB, -- of the payment, if it pays only once
+    acquirer TEXT,
+    "authorization" TEXT -- the acquirer's ID of it, if it needs one
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE transactions (
@@ -119,14 +143,34 @@ CREATE TABLE transactions (
     recurring INTEGER NOT NULL,
     reference TEXT, -- what the acquirer knows the card by
     has_custom INTEGER NOT NULL,
+    -- The digest of the idempotency key that the acquirer got. Null if the key was the ID of the payment.
+    acquirer_key BLOB,
+    acquirer TEXT,
+    "authorization" TEXT, -- the acquirer's ID of it, if it needs one
     CHECK (captured >= 0 AND voided >= 0 AND captured + voided <= amount),
-    CHECK (refunded >= 0 AND refunded <= captured AND disputed >= 0)
+    -- While only a capture is reversed, more is refunded than captured.
+    CHECK (refunded >= 0 AND disputed >= 0)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX transactions_of_merchants ON transactions (merchant, id);
 CREATE INDEX failed_transactions ON transactions (merchant, id) WHERE error IS NOT NULL;
 CREATE INDEX successful_transactions ON transactions (merchant, id) WHERE error IS NULL;
-CREATE INDEX pending_transactions ON transactions (id)
-    WHERE error IS NULL AND captured + voided < amount;
+CREATE INDEX authorized_transactions ON transactions ("authorization")
+    WHERE "authorization" IS NOT NULL;
+
+-- What is pending of a transaction never grows. So it is looked at once, when it becomes too old. All
+-- up to this one were. One row.
+CREATE TABLE expiry (
+    "only" INTEGER PRIMARY KEY CHECK ("only" = 1),
+    through BLOB NOT NULL
+) STRICT;
+INSERT INTO expiry VALUES (1, zeroblob(12));
+
+-- The amount that each payment asked for, to check its transaction against.
+CREATE TABLE authorizations (
+    operation BLOB PRIMARY KEY,
+    currency TEXT NOT NULL,
+    amount INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Apart, since it may be long.
 CREATE TABLE customs (
@@ -140,13 +184,15 @@ CREATE TABLE trail (
     step INTEGER NOT NULL,
     created INTEGER NOT NULL,
     movement TEXT NOT NULL,
-    amount INTEGER NOT NULL CHECK (amount > 0),
+    amount INTEGER NOT NULL, -- negative if the step reverses another one
     balance INTEGER NOT NULL,
     fee_flat INTEGER NOT NULL,
     fee_rate INTEGER NOT NULL,
     descriptor TEXT,
     line BLOB,
     dispute BLOB, -- that was decided
+    operation BLOB, -- the key of a capture, refund or void at the acquirer: an ID or a digest
+    reverses INTEGER, -- the step that this one undoes, because the acquirer refused it later
     PRIMARY KEY ("transaction", step)
 ) STRICT, WITHOUT ROWID;
 
@@ -162,6 +208,14 @@ CREATE TABLE captures (
     fee_out INTEGER NOT NULL DEFAULT 0,
     rate TEXT NOT NULL, -- a fraction, between minor units
     spread INTEGER NOT NULL, -- parts per million
+    refused INTEGER NOT NULL DEFAULT 0, -- by the acquirer, later
+    PRIMARY KEY ("transaction", step)
+) STRICT, WITHOUT ROWID;
+
+-- Voids that the acquirer refused later. No step undoes them.
+CREATE TABLE refused_voids (
+    "transaction" BLOB NOT NULL,
+    step INTEGER NOT NULL,
     PRIMARY KEY ("transaction", step)
 ) STRICT, WITHOUT ROWID;
 
@@ -189,12 +243,14 @@ CREATE TABLE postings (
     PRIMARY KEY (line, number)
 ) STRICT, WITHOUT ROWID;
 
--- Runs of payouts: of a day, to merchants for tests or to the others.
+-- Runs of payouts: of a day, to merchants for tests or to the others, in one format of file. Runs of
+-- different formats do not share payouts, so that no payout is in two files.
 CREATE TABLE payout_runs (
     day TEXT NOT NULL, -- as 2026-11-21
     test INTEGER NOT NULL,
+    format TEXT NOT NULL,
     closed INTEGER NOT NULL DEFAULT 0, -- whether nobody is added any more
-    PRIMARY KEY (day, test)
+    PRIMARY KEY (day, test, format)
 ) STRICT, WITHOUT ROWID;
 
 -- Transfers to merchants' bank accounts, with the merchants as they were then.
@@ -202,6 +258,7 @@ CREATE TABLE payouts (
     id BLOB PRIMARY KEY,
     day TEXT NOT NULL,
     test INTEGER NOT NULL, -- as its merchant
+    format TEXT NOT NULL, -- of its run
     merchant BLOB NOT NULL,
     line BLOB NOT NULL UNIQUE,
     name TEXT NOT NULL,
@@ -270,8 +327,15 @@ CREATE TABLE instructions (
     "transaction" BLOB NOT NULL,
     movement TEXT NOT NULL,
     amount INTEGER NOT NULL,
-    step INTEGER -- of the trail
+    step INTEGER, -- of the trail
+    -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
+    acquirer_key BLOB,
+    attempts INTEGER NOT NULL DEFAULT 0, -- that failed
+    due INTEGER -- the time of the next attempt; null: not sent yet
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX retried_instructions ON instructions (due) WHERE due IS NOT NULL;
+CREATE INDEX retried_instructions_of_transactions ON instructions ("transaction", id)
+    WHERE due IS NOT NULL;
 
 -- Cards that merchants keep (deprecated).
 CREATE TABLE cards (
@@ -285,6 +349,7 @@ CREATE TABLE cards (
     scheme TEXT NOT NULL,
     code_present INTEGER NOT NULL,
     reference TEXT NOT NULL,
+    acquirer TEXT,
     notes TEXT
 ) STRICT, WITHOUT ROWID;
 
@@ -294,7 +359,7 @@ CREATE TABLE idempotency (
     request BLOB NOT NULL, -- a digest
     created INTEGER NOT NULL,
     operation BLOB, -- the payment it waits for
-    receipt BLOB, -- what was answered, unless it was a transaction, as it then was:
+    outcome TEXT, -- JSON, unless it is a movement, which is the transaction as it then was:
     "transaction" BLOB,
     steps INTEGER, -- of its trail
     disputed INTEGER,
@@ -302,3 +367,90 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created);
 CREATE INDEX idempotency_of_operations ON idempotency (operation) WHERE operation IS NOT NULL;
+
+-- Everything that happens to merchants.
+CREATE TABLE events (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    "transaction" BLOB, -- null for a payout
+    steps INTEGER, -- of the trail after the change; null for disputes, fraud alerts and payouts
+    disputed INTEGER, -- as steps
+    object BLOB -- the dispute, fraud alert or payout
+) STRICT, WITHOUT ROWID;
+CREATE INDEX events_of_merchants ON events (merchant, id);
+-- The index above serves the two frequent types.
+CREATE INDEX rare_events ON events (merchant, type, id)
+    WHERE type NOT IN ('transaction.created', 'transaction.captured');
+
+-- The endpoints to which apps want events sent.
+CREATE TABLE webhooks (
+    id BLOB PRIMARY KEY,
+    app BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    types TEXT NOT NULL, -- separated by commas; empty: all
+    description TEXT,
+    disabled TEXT, -- the reason; null: enabled
+    secret BLOB NOT NULL, -- as it is, because it signs
+    previous_secret BLOB, -- the one before the last rotation
+    previous_until INTEGER -- until when it also signs
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhooks_of_apps ON webhooks (app, id);
+
+-- The keys that sign payment links. A new key replaces the old one.
+CREATE TABLE link_secrets (
+    merchant BLOB PRIMARY KEY,
+    secret TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Links that pay only once, by digest: while a payment is pending, and for good once it succeeded.
+CREATE TABLE used_links (
+    merchant BLOB NOT NULL,
+    link BLOB NOT NULL,
+    operation BLOB NOT NULL UNIQUE, -- the payment
+    PRIMARY KEY (merchant, link)
+) STRICT, WITHOUT ROWID;
+
+-- How far the deliveries to each endpoint are.
+CREATE TABLE webhook_progress (
+    webhook BLOB PRIMARY KEY,
+    position BLOB NOT NULL, -- every event up to it is delivered, or is in webhook_retries
+    generation INTEGER NOT NULL, -- grows with each change of the endpoint
+    epoch INTEGER NOT NULL, -- grows with each report and replay
+    next_attempt INTEGER NOT NULL -- the number of the next row of webhook_attempts
+) STRICT, WITHOUT ROWID;
+
+-- Events up to the position that are not delivered: their delivery failed, or they wait for an
+-- earlier event of their transaction.
+CREATE TABLE webhook_retries (
+    webhook BLOB NOT NULL,
+    event BLOB NOT NULL,
+    "transaction" BLOB, -- null for a payout
+    attempts INTEGER NOT NULL,
+    first INTEGER, -- the time of the first attempt
+    due INTEGER, -- the time of the next attempt; null: at once, but in order
+    PRIMARY KEY (webhook, event)
+) STRICT, WITHOUT ROWID;
+
+-- The last attempts of each endpoint. A new attempt replaces the oldest one.
+CREATE TABLE webhook_attempts (
+    webhook BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    event BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    status INTEGER,
+    duration INTEGER NOT NULL, -- in milliseconds
+    next INTEGER, -- the time of the next attempt
+    PRIMARY KEY (webhook, number)
+) STRICT, WITHOUT ROWID;
+
+-- A metric counts them each second.
+CREATE INDEX failed_webhooks ON webhooks (id) WHERE disabled = 'failures';
+
+-- When jobs that delete or void by time last ran, in milliseconds since 1970; null before the first time.
+-- One row.
+CREATE TABLE clock (turn INTEGER) STRICT;
+INSERT INTO clock VALUES (NULL);

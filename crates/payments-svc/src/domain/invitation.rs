@@ -27,8 +27,7 @@ pub(crate) struct Invitation {
     pub(crate) merchant: String,
     /// The merchant's country.
     pub(crate) country: Country,
-    /// The name of the app that invites. `None` if it has none, or if a previous release stored the
-    /// invitation.
+    /// The name of the app that invites, if it has one.
     pub(crate) app: Option<Name>,
     /// The number of attempts to send it, including the current one.
     pub(crate) attempts: u32,

@@ -56,7 +56,7 @@ pub(crate) mod tests;
 
 pub(crate) use changes::{
     Balance, CaptureRow, Changes, DeliveryAttemptRow, InvitationAttempt, KeyChange, Membership,
-    MerchantTexts, NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
+    MerchantTexts, NewApiKey, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
     NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting,
     NumberedSlice, NumberedStep, OutboxRetry, ProgressRow, RetryRow, StepOrigin, TransactionUpdate,
     UsedLink, WebhookRow,

@@ -29,10 +29,6 @@ use super::{
 /// of jobs.
 const SKIPPED: [&str; 2] = ["ids", "clock"];
 
-/// The copy brings the first key of each app. So the trigger of migration V4 must not add it.
-const STOP_TRIGGER: &str = "ALTER TABLE apps DISABLE TRIGGER add_first_key";
-const RESUME_TRIGGER: &str = "ALTER TABLE apps ENABLE TRIGGER add_first_key";
-
 /// Removes the first row of a new database, which the copy brings, too.
 const CLEAR_EXPIRY: &str = "DELETE FROM expiry WHERE through = decode(repeat('00', 12), 'hex')";
 
@@ -116,9 +112,7 @@ async fn fill(
     if transaction.query_one(IS_IN_USE, &[]).await.map_err(failed)?.get(0) {
         return Err(ImportError::InUse(database.setting()));
     }
-    transaction.batch_execute(STOP_TRIGGER).await.map_err(failed)?;
     import::copy(store, transaction, database, &SKIPPED, progress).await?;
-    transaction.batch_execute(RESUME_TRIGGER).await.map_err(failed)?;
     transaction.execute(ADD_SHARDS, &[&postgres::SHARDS]).await.map_err(failed)?;
     transaction.batch_execute("ANALYZE").await.map_err(failed)?;
     transaction.batch_execute(postgres::PLANNER).await.map_err(failed)?;

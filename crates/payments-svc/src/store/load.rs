@@ -81,7 +81,7 @@ pub(super) const LOCKED: [Query; 5] = [
     Query {
         select: "SELECT operations.id, acquirer_key, operations.merchant, merchants.test,
                      operations.currency, amount, operations.descriptor, custom, recurring,
-                     coalesce(acquirer, 'sandbox'),
+                     acquirer,
                      \"authorization\", bin, last4, expiry_year, expiry_month, scheme,
                      code_present, link
                  FROM operations JOIN merchants ON merchants.id = operations.merchant",
@@ -466,7 +466,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT app, key, request, receipt, outcome, operation, \"transaction\", steps,
+        select: "SELECT app, key, request, outcome, operation, \"transaction\", steps,
                      disputed FROM idempotency",
         key: &[("app", Kind::Bytes), ("key", Kind::Text)],
         rest: "",

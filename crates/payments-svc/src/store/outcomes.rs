@@ -1,8 +1,8 @@
 //! The stored form of the outcomes of requests with an idempotency key.
 //!
 //! The store keeps outcomes instead of responses, so that one function renders the response of a
-//! first request and of a repeat. Keys are kept for two days: a release must read the outcomes that
-//! the previous release wrote.
+//! first request and of a repeat. Keys are kept for two days: a version must read the outcomes that
+//! the version before it wrote.
 
 use common::sql::{BadCell, ColumnError, Columns, Param};
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use crate::domain::{
 };
 
 /// The columns that [`key`] reads.
-pub(super) const KEY: &str = "idempotency.request, receipt, outcome, idempotency.operation,
+pub(super) const KEY: &str = "idempotency.request, outcome, idempotency.operation,
      idempotency.\"transaction\", steps, disputed";
 
 /// An outcome as JSON. Movements are stored in columns instead, because there are many.
@@ -84,12 +84,10 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
 /// only if the outcome is a movement.
 pub(super) fn key(columns: &mut Columns<'_>) -> Result<StoredIdempotencyKey, ColumnError> {
     let request = columns.read()?;
-    let receipt: Option<Outcome> = columns
-        .read_as(|bytes: Option<Vec<u8>>| bytes.as_deref().map(from_response).transpose())?;
     let outcome: Option<Outcome> =
         columns.read_as(|json: Option<String>| json.as_deref().map(from_json).transpose())?;
     let pending_payment: Option<Id> = columns.read()?;
-    let state = match (outcome.or(receipt), pending_payment) {
+    let state = match (outcome, pending_payment) {
         (Some(outcome), _) => KeyState::Answered(outcome),
         (None, Some(pending_payment)) => KeyState::InFlight(pending_payment),
         (None, None) => KeyState::Answered(Outcome::Moved(TransactionVersion {
@@ -172,45 +170,4 @@ impl StoredWebhook {
             disabled,
         })
     }
-}
-
-/// Reads the outcome from a response that the release before this one stored: two bytes of status,
-/// then the body. Keys are kept for two days, so the next release can delete this function.
-fn from_response(receipt: &[u8]) -> Result<Outcome, BadCell> {
-    // Serde uses the first variant whose fields fit. `Payment` comes before `Merchant`, because the
-    // body of a declined payment has a flag `merchant`, too.
-    #[derive(Deserialize)]
-    #[serde(untagged, rename_all_fields = "camelCase")]
-    enum Body {
-        Payment { transaction: WithId, code: Option<u8> },
-        Card { card: WithId },
-        Merchant { merchant: MerchantBody },
-        Membership { is_member: bool },
-    }
-    #[derive(Deserialize)]
-    struct WithId {
-        id: String,
-    }
-    #[derive(Deserialize)]
-    struct MerchantBody {
-        id: String,
-        name: Option<String>,
-        email: String,
-        descriptor: String,
-    }
-    let body = receipt.get(2..).ok_or(BadCell)?;
-    if body.is_empty() {
-        return Ok(Outcome::Done);
-    }
-    let stored = match serde_json::from_slice(body).map_err(|_| BadCell)? {
-        Body::Payment { transaction, code } => {
-            StoredOutcome::Paid { transaction: transaction.id, error: code }
-        }
-        Body::Card { card } => StoredOutcome::Card { id: card.id },
-        Body::Merchant { merchant: MerchantBody { id, name, email, descriptor } } => {
-            StoredOutcome::Merchant { id, name, email, descriptor }
-        }
-        Body::Membership { is_member } => StoredOutcome::Membership { already: is_member },
-    };
-    outcome(stored).ok_or(BadCell)
 }

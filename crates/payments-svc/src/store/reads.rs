@@ -328,7 +328,7 @@ impl Store {
         id: Id,
     ) -> Result<Option<CardOnFile>, StoreError> {
         let sql = format!(
-            "SELECT {CARD}, coalesce(acquirer, 'sandbox'), reference
+            "SELECT {CARD}, acquirer, reference
              FROM transactions
              WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring
                  AND bin IS NOT NULL"
@@ -343,7 +343,7 @@ impl Store {
         id: Id,
     ) -> Result<Option<CardOnFile>, StoreError> {
         let sql = format!(
-            "SELECT {CARD}, coalesce(acquirer, 'sandbox'), reference
+            "SELECT {CARD}, acquirer, reference
              FROM cards WHERE id = $1 AND merchant = $2"
         );
         self.query_one(&sql, &[id.param(), merchant.param()], rows::card_on_file).await
@@ -470,7 +470,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<QueuedEntry>, StoreError> {
         let sql = self.queued(
-            "instructions.due <= $1 AND coalesce(acquirer, 'sandbox') = $2
+            "instructions.due <= $1 AND acquirer = $2
              ORDER BY instructions.due, instructions.id LIMIT $3",
         );
         let params = [millis(now), acquirer.param(), LIMIT];
@@ -487,7 +487,7 @@ impl Store {
         let settled = self.settled().await?;
         let sql = self.queued(
             "instructions.id > $1 AND instructions.due IS NULL
-                 AND coalesce(acquirer, 'sandbox') = $2
+                 AND acquirer = $2
              ORDER BY instructions.id LIMIT $3",
         );
         let params = [after.param(), acquirer.param(), LIMIT];

@@ -244,7 +244,7 @@ pub(super) fn card_on_file(columns: &mut Columns<'_>) -> Read<CardOnFile> {
 }
 
 /// The columns of an authorization in `operations`, for [`authorization`].
-pub(super) const PENDING_AUTHORIZATION: &str = "coalesce(acquirer, 'sandbox'), operations.id,
+pub(super) const PENDING_AUTHORIZATION: &str = "acquirer, operations.id,
      operations.acquirer_key, \"authorization\"";
 
 /// Reads four columns: acquirer, operation, acquirer_key, authorization.
@@ -270,7 +270,7 @@ pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
 }
 
 const INSTRUCTION: &str = "instructions.id, instructions.acquirer_key, transactions.id,
-     coalesce(acquirer, 'sandbox'), operation, transactions.acquirer_key,
+     acquirer, operation, transactions.acquirer_key,
      \"authorization\", reference, movement, currency, instructions.amount,
      voided = transactions.amount, movement = 'capture' AND step = (
          SELECT min(step) FROM captures WHERE captures.\"transaction\" = transactions.id

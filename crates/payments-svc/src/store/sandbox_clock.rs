@@ -76,7 +76,7 @@ impl Store {
             "SELECT operations.id, {}, challenge_until FROM operations
              WHERE merchant IN (SELECT merchant FROM merchant_apps WHERE app = $1)
                  AND operations.id > $2 AND challenge_until IS NOT NULL
-                 AND coalesce(acquirer, 'sandbox') = 'sandbox'
+                 AND acquirer = 'sandbox'
              ORDER BY operations.id LIMIT $3",
             rows::PENDING_AUTHORIZATION
         );

@@ -9,11 +9,11 @@ use super::{
     values::{advances, bytes, fraction, key_bytes, millis, month, optional, whole_millis, year},
 };
 use crate::domain::{
-    ApiKeyUse, BalanceLine, Challenge, Decision, FraudAlert, Id, LinkDigest, LinkSecret, Merchant,
-    NewEvent, Retry, SandboxClock, User,
+    ApiKeyUse, App, BalanceLine, Challenge, Decision, FraudAlert, Id, LinkDigest, LinkSecret,
+    Merchant, NewEvent, Retry, SandboxClock, User,
     write::{
         Balance, CaptureRow, Changes, DeliveryAttemptRow, InvitationAttempt, KeyChange, Membership,
-        MerchantTexts, NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
+        MerchantTexts, NewApiKey, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
         NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow,
         NumberedPosting, NumberedSlice, NumberedStep, OutboxRetry, ProgressRow, RetryRow,
         TransactionUpdate, UsedLink, WebhookRow,
@@ -51,7 +51,6 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
     rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
 
-    rows.update(&APPS_WITHOUT_FIRST_KEY, &changes.apps_without_first_key)?;
     rows.update(&CLOCKS, changes.clocks.values())?;
     rows.update(&API_KEY_USES, changes.api_key_uses.values())?;
     rows.update(&MERCHANT_TEXTS, changes.merchant_texts.values())?;
@@ -137,11 +136,10 @@ table! {
 }
 
 table! {
-    APPS: "apps", NewApp = NewApp { app, digest },
+    APPS: "apps", App = app,
     key { "id" Bytes: app.id.param() }
     {
         "name" Text: app.name.param(),
-        "key_digest" Bytes: digest.as_bytes().param(),
         "created" Int: millis(app.created),
     }
 }
@@ -153,13 +151,6 @@ table! {
         "advances" Text: advances(clock),
         "pending_advance" Bytes: clock.pending.param(),
     }
-}
-
-// The ID is the digest of no key. Only replicas of the previous release read the column.
-table! {
-    APPS_WITHOUT_FIRST_KEY: "apps", Id = app,
-    key { "id" Bytes: app.param() }
-    { "key_digest" Bytes: app.param() }
 }
 
 table! {

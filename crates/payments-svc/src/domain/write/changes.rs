@@ -18,9 +18,7 @@ use crate::domain::{
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Changes {
     /// New rows.
-    pub(crate) apps: Vec<NewApp>,
-    /// Apps whose first API key is deleted.
-    pub(crate) apps_without_first_key: BTreeSet<Id>,
+    pub(crate) apps: Vec<App>,
     /// New rows, by ID.
     pub(crate) api_keys: BTreeMap<Id, NewApiKey>,
     /// Updates, by ID of the key.
@@ -131,13 +129,6 @@ impl Changes {
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NewApp {
-    pub(crate) app: App,
-    /// The digest of its first key, which replicas of the previous release read.
-    pub(crate) digest: ApiKeyDigest,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,13 +3,13 @@
 use super::{ActionResult, Batch, done};
 use crate::domain::{
     ApiKeyDetails, ApiKeyDigest, ApiKeyUse, App, Id, MAX_API_KEYS, Name, hour_of,
-    write::{NewApiKey, NewApp, Outcome, Rejection},
+    write::{NewApiKey, Outcome, Rejection},
 };
 
 impl Batch {
     pub(super) fn create_app(&mut self, name: Option<&Name>, digest: ApiKeyDigest) -> ActionResult {
         let app = App { id: self.id(), name: name.cloned(), created: self.known.now };
-        self.changes.apps.push(NewApp { app: app.clone(), digest });
+        self.changes.apps.push(app.clone());
         self.add_api_key(NewApiKey {
             id: app.id,
             app: app.id,
@@ -48,9 +48,6 @@ impl Batch {
         self.changes.api_key_uses.remove(&key);
         if self.changes.api_keys.remove(&key).is_none() {
             self.changes.deleted_api_keys.insert(key);
-            if key == app {
-                self.changes.apps_without_first_key.insert(app);
-            }
         }
         done(Outcome::Done)
     }

@@ -7,13 +7,13 @@ use jiff::Timestamp;
 
 use crate::domain::write::{
     Balance, CaptureRow, CapturesToLoad, Changes, InvitationState, KeyState, LoadedRows,
-    LoadedTransaction, Membership, MerchantTexts, Needs, NewApiKey, NewApp, NewCard, NewDispute,
+    LoadedTransaction, Membership, MerchantTexts, Needs, NewApiKey, NewCard, NewDispute,
     NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction,
     NotificationRow, OutboxRetry, PayoutState, PendingPayment, StepOrigin, StoredIdempotencyKey,
     TransactionUpdate, UsedLink, WebhookRow, WebhookState,
 };
 use crate::domain::{
-    AcquirerId, AcquirerKey, Authorization, BalanceLine, Capture, Challenge, Decision,
+    AcquirerId, AcquirerKey, App, Authorization, BalanceLine, Capture, Challenge, Decision,
     DeliveryAttempt, DisputeState, DisputedParts, FraudAlert, Id, Invitation, LineKind, LinkDigest,
     LinkSecret, Merchant, NewEvent, PayoutRequest, Posting, Progress, RefusedStep, Retry,
     SandboxClock, Slice, Step, TransactionState, User,
@@ -22,8 +22,7 @@ use crate::domain::{
 /// All tables, by primary key.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tables {
-    pub(crate) apps: BTreeMap<Id, NewApp>,
-    pub(crate) apps_without_first_key: BTreeSet<Id>,
+    pub(crate) apps: BTreeMap<Id, App>,
     pub(crate) api_keys: BTreeMap<Id, ApiKeyRow>,
     pub(crate) users: BTreeMap<Id, User>,
     pub(crate) merchants: BTreeMap<Id, Merchant>,
@@ -350,7 +349,7 @@ impl Tables {
             to: self.users[&user].email.clone(),
             merchant: details.title().to_owned(),
             country: details.country.clone(),
-            app: self.apps.get(&app).and_then(|new| new.app.name.clone()),
+            app: self.apps.get(&app).and_then(|app| app.name.clone()),
             attempts: row.attempts,
         };
         InvitationState { membership: (merchant, user), invitation, due: row.due }
@@ -412,9 +411,6 @@ impl Tables {
     }
 
     fn update(&mut self, changes: &Changes) {
-        for app in &changes.apps_without_first_key {
-            assert!(self.apps_without_first_key.insert(*app), "{app}");
-        }
         for used in changes.api_key_uses.values() {
             self.api_keys.get_mut(&used.key).unwrap().last_used = Some(used.hour);
         }
@@ -518,7 +514,7 @@ impl Tables {
         add(&mut self.events, changes.events.into_iter().map(|row| (row.id, row)));
         let api_keys = changes.api_keys.into_iter();
         add(&mut self.api_keys, api_keys.map(|(id, new)| (id, ApiKeyRow { new, last_used: None })));
-        add(&mut self.apps, changes.apps.into_iter().map(|row| (row.app.id, row)));
+        add(&mut self.apps, changes.apps.into_iter().map(|app| (app.id, app)));
         add(&mut self.merchants, changes.merchants.into_iter().map(|row| (row.id, row)));
         let balances = changes.new_balances.into_iter();
         add(&mut self.balances, balances.map(|row| ((row.merchant, row.shard), row.minor)));

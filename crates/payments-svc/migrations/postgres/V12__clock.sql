@@ -1,4 +1,0 @@
--- When jobs that delete or void by time last ran, in milliseconds since 1970; null before the first time.
--- One row.
-CREATE TABLE clock (turn bigint);
-INSERT INTO clock VALUES (NULL);
