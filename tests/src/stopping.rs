@@ -111,8 +111,11 @@ fn is_progress(line: &str) -> bool {
     line.ends_with(": preparing") || line.contains("/s")
 }
 
-/// Runs a command to its end, then again and again with a signal at a random moment. Calls `after`
-/// after each run, with whether it was stopped.
+/// Runs of a command that is always faster than its signal.
+pub const MOST_RUNS: usize = 200;
+
+/// Runs a command to its end, then again and again with a signal at a random moment, until a run was
+/// stopped. Calls `after` after each run, with whether it was stopped.
 #[expect(clippy::print_stdout, reason = "a test shows what it printed when it fails")]
 pub async fn stop_often(command: impl Fn() -> Command, message: &str, after: impl AsyncFn(bool)) {
     let seed = seed();
@@ -122,8 +125,9 @@ pub async fn stop_often(command: impl Fn() -> Command, message: &str, after: imp
     assert!(!is_stopped(command(), "TERM", DEADLINE, "").await, "a whole run takes too long");
     let whole = begin.elapsed();
     after(false).await;
-    let mut stopped = 0;
-    for _ in 0..rounds(4, 200) {
+    let (mut runs, mut stopped) = (0, 0);
+    while runs < rounds(4, 200) || stopped == 0 && runs < MOST_RUNS {
+        runs += 1;
         let moment = whole.mul_f64(rng.random());
         let signal = if rng.random() { "INT" } else { "TERM" };
         let was_stopped = is_stopped(command(), signal, moment, message).await;

@@ -7,7 +7,7 @@ use blackbox::{
     postgres::Database,
     process::{self, DEADLINE},
     soak::{rounds, seed},
-    stopping::{INTERRUPTED, hang_up_import, is_stopped, stop_backup, stop_often},
+    stopping::{INTERRUPTED, MOST_RUNS, hang_up_import, is_stopped, stop_backup, stop_often},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::json;
@@ -103,12 +103,14 @@ async fn a_payout_that_is_stopped_continues_in_the_next_run() {
     let (seed, begin) = (seed(), jiff::civil::date(2020, 1, 1));
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut stopped = 0;
-    for day in 0..i32::try_from(rounds(6, 100)).unwrap() {
+    let (mut days, mut stopped) = (0, 0);
+    while days < rounds(6, 100) || stopped == 0 && days < MOST_RUNS {
+        days += 1;
         for transaction in &transactions {
             transaction.capture(100).await;
         }
-        let day = begin.saturating_add(jiff::Span::new().days(day)).to_string();
+        let day =
+            begin.saturating_add(jiff::Span::new().days(i64::try_from(days).unwrap())).to_string();
         let run = || {
             let mut command = payout();
             command.args(["--day", &day]);

@@ -128,7 +128,10 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
     let merchants = shared(&services).await;
     let original = merchants[0].pay("EUR", 100).await;
     let body = json!({ "transactionId": original.id, "currency": "EUR", "amount": 10 });
-    for round in 0..rounds(6, 200) {
+    let mut round = 0;
+    while round < rounds(6, 200) || conflicts(&services).await == 0 {
+        assert!(round < 1_000, "no key was claimed by both at once");
+        round += 1;
         let ask = async |replica: usize| {
             let merchant = &merchants[replica];
             let path = merchant.path("/transactions");
@@ -138,12 +141,14 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
     }
     let listed = merchants[1].ids("/transactions?limit=1000").await;
-    assert_eq!(listed.len(), 1 + rounds(6, 200));
-    let conflicts =
-        join_all(services.iter().map(|service| service.metric("payments_batch_conflicts_total")))
-            .await;
-    assert!(conflicts.iter().sum::<u64>() > 0, "no key was claimed by both at once");
+    assert_eq!(listed.len(), 1 + round);
     agree(services).await;
+}
+
+/// Batches that ran again, because another service was faster.
+async fn conflicts(services: &[Service; 2]) -> u64 {
+    let conflicts = services.iter().map(|service| service.metric("payments_batch_conflicts_total"));
+    join_all(conflicts).await.into_iter().sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
