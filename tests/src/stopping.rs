@@ -111,7 +111,7 @@ fn is_progress(line: &str) -> bool {
     line.ends_with(": preparing") || line.contains("/s")
 }
 
-/// Runs of a command that is always faster than its signal.
+/// The most runs of a command until a signal has stopped one.
 pub const MOST_RUNS: usize = 200;
 
 /// Runs a command to its end, then again and again with a signal at a random moment, until a run was

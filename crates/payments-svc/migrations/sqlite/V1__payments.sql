@@ -16,7 +16,6 @@ CREATE TABLE apps (
     -- The last advance, until everything that it makes due has ended.
     pending_advance BLOB
 ) STRICT, WITHOUT ROWID;
-
 CREATE INDEX pending_advances ON apps (pending_advance) WHERE pending_advance IS NOT NULL;
 
 -- An app has one API key or more. The first key has the ID of its app.

@@ -124,7 +124,7 @@ impl Store {
         let test_column = match &self.engine {
             // An index on this column has the order of the list.
             Engine::Sqlite(_) => "merchant_apps.test",
-            // Replicas of the release before this one leave `merchant_apps.test` empty.
+            // There is no such index.
             Engine::Postgres(_) => "merchants.test",
         };
         self.page(&List::merchants(test_column, test), app, page_query, rows::merchant).await

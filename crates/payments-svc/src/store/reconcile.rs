@@ -87,8 +87,7 @@ const BOOKED: &str = "SELECT reference, movement, \"transaction\", currency, amo
          EXISTS (SELECT 1 FROM settled WHERE settled.reference = booked.reference)
      FROM booked ORDER BY reference";
 
-/// The operations in the books, for [`stored_operation`]. Operations of releases before the first
-/// live acquirer have no key.
+/// The operations in the books, for [`stored_operation`].
 pub(super) const OPERATIONS: &str = "WITH reversals AS MATERIALIZED (
          SELECT \"transaction\", reverses FROM trail WHERE reverses IS NOT NULL
      ), unconfirmed AS MATERIALIZED (

@@ -60,13 +60,11 @@ const DUE: &str = "WITH ended AS (
          SELECT client FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $3
      ), unused AS (
          SELECT id FROM clients WHERE unused_until <= $2 ORDER BY unused_until LIMIT $3
-     ), taken AS (
-         SELECT id, unused_until, watches FROM clients
-         WHERE id = ANY (ARRAY(SELECT client FROM ended UNION SELECT id FROM unused))
      )
      SELECT id, digest, expires, unused_until, watches,
          greatest((SELECT count(*) FROM ended), (SELECT count(*) FROM unused)) >= $3
-     FROM taken LEFT JOIN sessions ON client = id";
+     FROM clients LEFT JOIN sessions ON client = id
+     WHERE id = ANY (ARRAY(SELECT client FROM ended UNION SELECT id FROM unused))";
 
 /// Up to `$1` objects whose last millisecond is before `$3`, those due first at the front. No object
 /// follows after `$2` bytes of values.
