@@ -126,7 +126,7 @@ pub async fn stop_often(command: impl Fn() -> Command, message: &str, after: imp
     let whole = begin.elapsed();
     after(false).await;
     let (mut runs, mut stopped) = (0, 0);
-    while runs < rounds(4, 200) || stopped == 0 && runs < MOST_RUNS {
+    while runs < rounds(2, 200) || stopped == 0 && runs < MOST_RUNS {
         runs += 1;
         let moment = whole.mul_f64(rng.random());
         let signal = if rng.random() { "INT" } else { "TERM" };

@@ -202,7 +202,7 @@ async fn break_often(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_live_merchant_is_charged_for_what_was_acknowledged_and_for_nothing_else() {
-    let (payments, begin, date) = (rounds(300, 10_000), Instant::now(), today());
+    let (payments, begin, date) = (rounds(150, 10_000), Instant::now(), today());
     let pair = Pair::synchronous().await;
     let acquirer = Acquirer::with(&[("RUST_LOG", "demo_acquirer=debug")]).await;
     let own = acquirer.of_payments();

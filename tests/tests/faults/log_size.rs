@@ -11,10 +11,10 @@ use crate::{database::FILE, line::Line};
 const CLIENTS: usize = 8;
 
 /// Bytes of each value. It is stored twice: as the object, and in the change log.
-const VALUE: usize = 32 * 1024;
+const VALUE: usize = 128 * 1024;
 
 /// Together, the values take 384 MiB in the log.
-const SETS: usize = 768;
+const SETS: usize = 192;
 
 /// Bytes of the log: 128 MiB until the copy begins, and as much for what is written until it ends.
 const LIMIT: u64 = 256 << 20;

@@ -116,7 +116,7 @@ async fn survives<F: Future<Output = Rows> + Send + 'static>(
         println!("SEED={seed}");
         let mut rng = StdRng::seed_from_u64(seed);
         let record = Arc::new(make(rng.random()).await);
-        let disks = rounds(50, 200);
+        let disks = rounds(30, 200);
         let broken: Vec<_> = violations(&record, HONEST, disks, &mut rng, open).collect().await;
         for (seed, error) in &broken {
             let Cut { disk, events, fate } = Cut::new(&record, HONEST, *seed);

@@ -22,7 +22,7 @@ const ALLOWANCE: Duration = Duration::from_millis(50);
 const FOUND: usize = 2_000;
 
 /// Rounds of quiet and busy searches.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 3;
 
 /// Searches in each half of a round.
 const SEARCHES: usize = 7;

@@ -167,7 +167,7 @@ impl Unread {
     pub(crate) async fn run(self) {
         let tokens = self.tokens.iter().cycle().take(SOCKETS);
         let sockets = join_all(tokens.map(|token| deaf_socket(self.to, token))).await;
-        let sets = rounds(10_000, 100_000) / WRITERS;
+        let sets = rounds(5_000, 100_000) / WRITERS;
         join_all((0..WRITERS).map(|writer| self.write(writer, sets))).await;
         drop(sockets);
     }

@@ -9,7 +9,7 @@ use reqwest::Method;
 /// Clients that read one object all the time.
 const READERS: usize = 4;
 
-const WRITES: usize = 300;
+const WRITES: usize = 100;
 
 /// The value of a metric of objstore-svc without labels, or with these labels.
 async fn metric(service: &Service, series: &str) -> u64 {

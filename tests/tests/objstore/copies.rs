@@ -106,14 +106,14 @@ async fn run(mut places: Vec<Stopped>, examples: &mut [Command]) {
         writers.spawn(write(services, admin, kind, Arc::clone(&over), rng));
     }
     let mut copies = JoinSet::new();
-    for index in 0..rounds(24, 1000) {
+    for index in 0..rounds(12, 1000) {
         let (services, kind) = (Arc::clone(&services), kind.clone());
         let rng = StdRng::seed_from_u64(seed + 1000 + index as u64);
         copies.spawn(keep(services, kind, Arc::clone(&over), rng));
     }
     let mut rng = StdRng::seed_from_u64(seed);
     let start = Instant::now();
-    let end = start + Duration::from_secs(rounds(8, 120) as u64);
+    let end = start + Duration::from_secs(rounds(5, 120) as u64);
     let has_few = |example: &Example| example.count.load(Ordering::Relaxed) < LINES;
     while Instant::now() < end || examples.iter().any(has_few) && start.elapsed() < DEADLINE {
         sleep(Duration::from_millis(rng.random_range(500..2000))).await;

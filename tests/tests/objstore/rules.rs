@@ -393,7 +393,7 @@ async fn compare(places: Vec<Stopped>) {
         .flat_map(|client| [(client, true, ""), (client, false, ""), (client, false, "t1")])
         .map(|(client, is_socket, kind)| Mirror::new(client, is_socket, kind))
         .collect();
-    for round in 0..rounds(20, 400) {
+    for round in 0..rounds(10, 400) {
         // The clients without a stream resume after the new rules.
         for mirror in &mut mirrors {
             if rng.random_bool(0.3) {

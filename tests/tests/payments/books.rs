@@ -278,7 +278,7 @@ async fn the_time_of_a_check_does_not_grow_quadratically() {
         grow(&place, transactions).await;
         place
     };
-    let (small, large) = (grown(2_000).await, grown(16_000).await);
+    let (small, large) = (grown(1_000).await, grown(8_000).await);
     let mut times = Vec::new();
     // Other work on the machine may delay one or two attempts. Quadratic growth delays all three.
     for _ in 0..3 {

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 const READERS: usize = 4;
 
 /// Captures of 1 minor unit each.
-const CAPTURES: i64 = 100;
+const CAPTURES: i64 = 40;
 
 /// Reads often enough for a cached transaction.
 async fn read(transaction: &Transaction) {

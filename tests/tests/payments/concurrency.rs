@@ -158,7 +158,7 @@ async fn replays_equal_the_first_answers() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
-    let steps: Vec<_> = (0..rounds(200, 10_000))
+    let steps: Vec<_> = (0..rounds(100, 10_000))
         .map(|_| (rng.random_range(0..4), Move::ALL[rng.random_range(0..3)]))
         .enumerate()
         .collect();
@@ -184,7 +184,7 @@ async fn aborted_and_retried_captures_are_made_once() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
-    let count = rounds(200, 10_000);
+    let count = rounds(100, 10_000);
     let patience: Vec<_> =
         (0..count).map(|_| rng.random_range(0_u64..8).pow(3)).enumerate().collect();
     let (path, body) = (transaction.path_of(Move::Capture), json!({ "amount": 10 }));

@@ -108,7 +108,7 @@ async fn a_service_killed_under_load_keeps_acknowledged_requests() {
     let mut service = Service::with(&[]).await;
     let mut merchant = service.merchant().await;
     let mut all = Vec::new();
-    for _ in 0..rounds(4, 100) {
+    for _ in 0..rounds(2, 100) {
         let writers = load(&merchant, &mut rng).await;
         let place = service.kill().await;
         all.extend(writers.join_all().await.into_iter().flatten());
@@ -133,7 +133,7 @@ async fn a_database_crashed_under_load_keeps_acknowledged_requests() {
     let service = Stopped::on(Some(cluster.database()), &[]).start().await;
     let merchant = service.merchant().await;
     let mut all = Vec::new();
-    for _ in 0..rounds(3, 50) {
+    for _ in 0..rounds(2, 50) {
         let writers = load(&merchant, &mut rng).await;
         cluster.crash();
         all.extend(writers.join_all().await.into_iter().flatten());

@@ -118,9 +118,9 @@ async fn older_replicas_lose_nothing_while_a_newer_version_migrates() {
     let transactions = join_all((0..8).map(|_| merchant.pay("EUR", 1_000_000))).await;
     let [one, two] = &services;
     let shift = Shift::start(&transactions, &[0; 8], &[one, two]);
-    shift.captured(100).await;
+    shift.captured(40).await;
     let newer = migrate(&database).await;
-    shift.captured(100).await;
+    shift.captured(40).await;
     let made = shift.stop().await;
 
     let all: Vec<_> = [one, two].into_iter().chain(&newer).collect();
@@ -134,7 +134,7 @@ async fn older_replicas_lose_nothing_while_a_newer_version_migrates() {
             let _ = app.at(other).get("/me").await.expect(200);
         }
     }
-    shift.captured(100).await;
+    shift.captured(40).await;
     let made = shift.stop().await;
     for service in &all {
         for (transaction, made) in transactions.iter().zip(&made) {
