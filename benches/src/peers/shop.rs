@@ -137,7 +137,7 @@ impl Shop {
     pub(crate) async fn unconfirmed(&self) -> Result<u64> {
         let metrics = self.http.get(self.url("/metrics")).send().await?.error_for_status()?;
         let metrics = metrics.text().await?;
-        let name = "payments_instructions_waiting ";
+        let name = "payments_outbox_entries ";
         let value = metrics.lines().find_map(|line| line.strip_prefix(name));
         Ok(value.context("no metric of the outbox")?.trim().parse()?)
     }

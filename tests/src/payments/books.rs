@@ -26,15 +26,15 @@ impl Stopped {
 
     /// Each operation that is booked and not reversed: its key, kind, currency and amount.
     fn operations(&self) -> Vec<String> {
-        let payment = self.digits("coalesce(acquirer_key, operation)");
-        let movement = self.digits("trail.operation");
+        let payment = self.digits("coalesce(acquirer_key, pending_payment)");
+        let movement = self.digits("trail.acquirer_key");
         self.texts(&format!(
             "SELECT {payment} || ' authorization ' || currency || ' ' || amount
              FROM transactions WHERE error IS NULL AND acquirer = 'http'
              UNION ALL
              SELECT {movement} || ' ' || movement || ' ' || currency || ' ' || trail.amount
              FROM trail JOIN transactions ON transactions.id = trail.\"transaction\"
-             WHERE trail.operation IS NOT NULL AND reverses IS NULL AND acquirer = 'http'
+             WHERE trail.acquirer_key IS NOT NULL AND reverses IS NULL AND acquirer = 'http'
                  AND NOT EXISTS (
                      SELECT 1 FROM trail AS reversal
                      WHERE reversal.\"transaction\" = trail.\"transaction\"

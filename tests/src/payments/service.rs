@@ -145,7 +145,7 @@ impl Stopped {
     /// Both can wait up to a minute for a retry.
     pub async fn settled(&self) {
         let waiting =
-            "SELECT (SELECT count(*) FROM instructions) + (SELECT count(*) FROM operations)";
+            "SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM pending_payments)";
         let settled = async {
             while self.number(waiting) > 0 {
                 sleep(Duration::from_millis(100)).await;

@@ -156,7 +156,7 @@ async fn send_all(apps: &[App; 2], path: &str, body: &Value) -> Vec<String> {
 fn acquirer_keys(database: &Database, captured: &Transaction) -> Vec<String> {
     let keys = format!(
         "SELECT encode(acquirer_key, 'hex') AS key FROM transactions WHERE amount = 10 UNION ALL
-         SELECT encode(acquirer_key, 'hex') FROM instructions
+         SELECT encode(acquirer_key, 'hex') FROM outbox
          WHERE movement = 'capture' AND transaction = '\\x{}' ORDER BY key",
         captured.id
     );

@@ -108,8 +108,8 @@ async fn every_changed_number_is_found() {
         ("postings", "amount", "TRUE"),
         ("captures", "gross", "TRUE"),
         ("captures", "fee", "TRUE"),
-        ("captures", "gross_out", "amount_out > 0"),
-        ("captures", "fee_out", "amount_out > 0"),
+        ("captures", "gross_returned", "amount_returned > 0"),
+        ("captures", "fee_returned", "amount_returned > 0"),
         ("captures", "spread", "rate = '1/1'"),
         ("captures", "spread", "rate <> '1/1'"),
         ("disputes", "amount", "TRUE"),
@@ -166,8 +166,8 @@ async fn missing_rows_are_found() {
         "lines WHERE id = (SELECT id FROM lines ORDER BY id DESC LIMIT 1)",
         "postings WHERE line = (SELECT id FROM lines ORDER BY id DESC LIMIT 1) AND number = 0",
         "trail WHERE step = 3",
-        "captures WHERE amount_out > 0",
-        "captures WHERE amount_out = 0",
+        "captures WHERE amount_returned > 0",
+        "captures WHERE amount_returned = 0",
         "transactions WHERE captured > 0",
         "disputes",
         "slices WHERE number = 0",
@@ -190,8 +190,8 @@ async fn contradicting_rows_are_found() {
             "a failed transaction is neither captured nor voided",
         ),
         (
-            "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, recurring)
-             SELECT operation, merchant, created, currency, amount, descriptor, recurring
+            "INSERT INTO pending_payments (id, merchant, created, currency, amount, descriptor, recurring)
+             SELECT pending_payment, merchant, created, currency, amount, descriptor, recurring
              FROM transactions WHERE error IS NOT NULL",
             "a pending payment has no transaction",
         ),
@@ -201,8 +201,8 @@ async fn contradicting_rows_are_found() {
             "a refused void is a void of the trail",
         ),
         (
-            "INSERT INTO used_links (merchant, link, operation)
-             SELECT merchant, id, operation FROM transactions WHERE error IS NOT NULL",
+            "INSERT INTO used_links (merchant, link, pending_payment)
+             SELECT merchant, id, pending_payment FROM transactions WHERE error IS NOT NULL",
             "a failed payment does not use up its link",
         ),
     ] {
@@ -217,12 +217,12 @@ async fn contradicting_rows_are_found() {
 #[tokio::test]
 async fn a_wrong_instruction_is_found() {
     let place = booked().await;
-    let instruct = "INSERT INTO instructions (id, \"transaction\", movement, amount, step)";
+    let instruct = "INSERT INTO outbox (id, \"transaction\", movement, amount, step)";
     let step = "FROM trail WHERE movement = 'refund'";
     let from = |amount| format!("SELECT line, \"transaction\", movement, {amount}, step {step}");
     place.change(&format!("{instruct} {}", from("amount")));
     place.agrees().await;
-    place.change("DELETE FROM instructions");
+    place.change("DELETE FROM outbox");
     let wrong = format!("{instruct} {}", from("amount + 1"));
     place.change(&wrong);
     is_found(&place, &wrong).await;
@@ -340,14 +340,15 @@ async fn grow(place: &Stopped, copies: u32) {
     let rest = "merchant, created, balance, fee, kind, currency, amount";
     let values = format!("{line}, {transaction}, {rest}");
     copy("lines", &format!("id, \"transaction\", {rest}"), &values, &of_largest("lines", "id"));
-    let rest = "step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread";
+    let rest =
+        "step, amount, gross, fee, amount_returned, gross_returned, fee_returned, rate, spread";
     let values = format!("{transaction}, {rest}");
     let key = "\"transaction\"";
     copy("captures", &format!("{key}, {rest}"), &values, &of_largest("captures", key));
     let rest = "step, created, movement, amount, balance, fee_flat, fee_rate, descriptor";
     let values = format!("{transaction}, {line}, {rest}");
     copy("trail", &format!("{key}, line, {rest}"), &values, &of_largest("trail", key));
-    let rest = "merchant, test, operation, created, currency, amount, captured, steps, descriptor, tds, \
+    let rest = "merchant, test, pending_payment, created, currency, amount, captured, steps, descriptor, tds, \
         recurring, has_custom";
     copy("transactions", &format!("id, {rest}"), &format!("{transaction}, {rest}"), largest);
     let one = if place.database().is_some() { "shard = 0" } else { "TRUE" };

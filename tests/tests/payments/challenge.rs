@@ -141,7 +141,7 @@ async fn unanswered_challenges_fail_when_they_expire() {
     let service = Service::with(&[("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")]).await;
     let merchant = service.merchant().await;
     let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
-    assert_eq!(service.data().change("UPDATE operations SET challenge_until = 1"), 1);
+    assert_eq!(service.data().change("UPDATE pending_payments SET challenge_until = 1"), 1);
     let over = async {
         while merchant.list("/transactions?limit=10").await.is_empty() {
             sleep(Duration::from_millis(50)).await;

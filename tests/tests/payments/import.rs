@@ -176,7 +176,7 @@ async fn filled() -> Filled {
     let path = merchant.path("/transactions");
     let pending = app.post_once("pending", &path, &repeat);
     let is_pending = async {
-        while service.metric("payments_operations_waiting").await < 2 {
+        while service.metric("payments_pending_payments").await < 2 {
             sleep(Duration::from_millis(50)).await;
         }
     };
@@ -187,14 +187,14 @@ async fn filled() -> Filled {
     let place = service.kill().await;
     // The acquirer has not confirmed this refund.
     place.change(
-        "INSERT INTO instructions
+        "INSERT INTO outbox
              (id, acquirer_key, \"transaction\", movement, amount, step, attempts, due)
          SELECT line, randomblob(32), \"transaction\", movement, amount, step, 1, 0 FROM trail
          WHERE movement = 'refund' LIMIT 1",
     );
     place.change("UPDATE apps SET pending_advance = id WHERE advances IS NOT NULL");
     // The sandbox needs no IDs of authorizations.
-    for table in ["operations", "transactions"] {
+    for table in ["pending_payments", "transactions"] {
         place.change(&format!("UPDATE {table} SET \"authorization\" = hex(id)"));
     }
     assert_eq!(place.change("UPDATE expiry SET through = (SELECT min(id) FROM transactions)"), 1);
@@ -285,10 +285,10 @@ async fn every_column_of_every_row_is_imported() {
     // IDs with sequences; leases, `taken` and holders are about running processes.
     assert_eq!(sqlite.columns_not_in(&postgres), ["ids.last"]);
     let only_in_postgres = [
-        "instructions.taken",
         "leases.job",
         "leases.holder",
         "leases.until",
+        "outbox.taken",
         "webhook_progress.holder",
         "webhook_progress.until",
     ];
@@ -321,10 +321,10 @@ async fn outbox_entries_are_sent_after_an_import() {
     let Filled { place, .. } = filled().await;
     let target = imported(&place).await;
     let database = target.database().unwrap().clone();
-    assert_eq!(database.run("SELECT count(*) FROM instructions"), "1");
+    assert_eq!(database.run("SELECT count(*) FROM outbox"), "1");
     let _service = target.start().await;
     let sent = async {
-        while database.run("SELECT count(*) FROM instructions") != "0" {
+        while database.run("SELECT count(*) FROM outbox") != "0" {
             sleep(Duration::from_millis(50)).await;
         }
     };

@@ -72,16 +72,17 @@ impl Rate {
 struct Captured {
     amount: i64,
     worth: [i64; 2],
-    amount_out: i64,
+    amount_returned: i64,
     worth_out: [i64; 2],
 }
 
 impl Captured {
     /// Takes a part out of the capture, and returns its gross and its fee.
     fn take(&mut self, part: i64) -> [i64; 2] {
-        self.amount_out += part;
-        let due =
-            |whole: i64| round(i128::from(whole) * i128::from(self.amount_out), self.amount.into());
+        self.amount_returned += part;
+        let due = |whole: i64| {
+            round(i128::from(whole) * i128::from(self.amount_returned), self.amount.into())
+        };
         let taken = [0, 1].map(|of| {
             let left = self.worth[of] - self.worth_out[of];
             (due(self.worth[of]) - self.worth_out[of]).clamp(0, left)
@@ -133,8 +134,13 @@ impl Model {
             Move::Capture => {
                 let gross = self.rate.proceeds(amount);
                 let fee = round(i128::from(gross) * i128::from(RATE), 1000);
-                let (amount_out, worth_out) = (0, [0, 0]);
-                self.captures.push(Captured { amount, worth: [gross, fee], amount_out, worth_out });
+                let (amount_returned, worth_out) = (0, [0, 0]);
+                self.captures.push(Captured {
+                    amount,
+                    worth: [gross, fee],
+                    amount_returned,
+                    worth_out,
+                });
                 self.balance += gross - fee - self.rate.cost(FLAT);
             }
             Move::Refund => {
@@ -152,7 +158,7 @@ impl Model {
         let mut left = amount;
         let mut taken = Vec::new();
         for (number, captured) in self.captures.iter_mut().enumerate() {
-            let part = left.min(captured.amount - captured.amount_out);
+            let part = left.min(captured.amount - captured.amount_returned);
             if part > 0 {
                 taken.push((Some(number), part, captured.take(part)));
                 left -= part;
@@ -192,7 +198,7 @@ impl Model {
             for (number, part, taken) in &slices {
                 self.disputed -= part;
                 if let Some(captured) = number.map(|number| &mut self.captures[number]) {
-                    captured.amount_out -= part;
+                    captured.amount_returned -= part;
                     captured.worth_out = [0, 1].map(|of| captured.worth_out[of] - taken[of]);
                 }
             }

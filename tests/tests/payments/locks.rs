@@ -251,7 +251,7 @@ async fn is_notified(transaction: &Transaction) {
     timeout(DEADLINE, notified).await.unwrap();
 }
 
-const INSTRUCTIONS: &str = "SELECT count(*) FROM instructions";
+const OUTBOX: &str = "SELECT count(*) FROM outbox";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_notification_that_cannot_be_booked_is_booked_later() {
@@ -271,11 +271,11 @@ async fn a_notification_that_cannot_be_booked_is_booked_later() {
     transaction.capture(100).await;
     let failed = |line: &str| line.contains("booking a notification");
     service.process().logged(failed).await;
-    assert_eq!(number(&database, INSTRUCTIONS), 1, "the instruction was confirmed too early");
+    assert_eq!(number(&database, OUTBOX), 1, "the entry was confirmed too early");
     holder.await.unwrap();
     is_notified(&transaction).await;
     let confirmed = async {
-        while number(&database, INSTRUCTIONS) > 0 {
+        while number(&database, OUTBOX) > 0 {
             sleep(Duration::from_millis(50)).await;
         }
     };

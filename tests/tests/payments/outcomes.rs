@@ -62,7 +62,7 @@ async fn a_repeat_waits_for_the_first_and_gets_its_answer() {
 async fn pending_payments_are_counted_in_the_metrics() {
     let (service, merchant, body) = with_acquirer(&[("PAYMENTS_SANDBOX_DELAY", "3s")]).await;
     let waiting = async |count: u32| {
-        let line = format!("payments_operations_waiting {count}");
+        let line = format!("payments_pending_payments {count}");
         let counted = async {
             while !service.fetch("/metrics").await.text().lines().any(|found| found == line) {
                 sleep(Duration::from_millis(50)).await;
@@ -75,7 +75,7 @@ async fn pending_payments_are_counted_in_the_metrics() {
     let _ = made.expect(201);
     waiting(0).await;
     let scraped = service.fetch("/metrics").await;
-    assert!(scraped.text().contains("\npayments_instructions_waiting 0\n"), "{scraped:?}");
+    assert!(scraped.text().contains("\npayments_outbox_entries 0\n"), "{scraped:?}");
 }
 
 #[tokio::test]

@@ -289,7 +289,7 @@ async fn an_approval_that_comes_after_the_payment_was_given_up_changes_nothing()
         async move { app.post_once("key", &path, &body).await }
     });
     let begun = async {
-        while database.run("SELECT count(*) FROM operations") != "1" {
+        while database.run("SELECT count(*) FROM pending_payments") != "1" {
             sleep(Duration::from_millis(10)).await;
         }
     };
@@ -322,7 +322,7 @@ async fn a_clock_that_is_ahead_expires_nothing_early() {
         let merchant = merchant.clone();
         async move { merchant.pay("EUR", 100).await }
     });
-    while database.run("SELECT count(*) FROM operations") != "1" {
+    while database.run("SELECT count(*) FROM pending_payments") != "1" {
         sleep(Duration::from_millis(10)).await;
     }
     let ahead = Stopped::on(Some(database.clone()), &[("PAYMENTS_AUTHORIZATION_TTL", "30m")]);

@@ -53,7 +53,7 @@ async fn until<T>(found: impl AsyncFn() -> Option<T>) -> T {
 
 /// Waits until Stripe has confirmed every capture, refund and void.
 async fn sent(service: &Service) {
-    let waiting = "SELECT count(*) FROM instructions";
+    let waiting = "SELECT count(*) FROM outbox";
     until(async || (service.data().number(waiting) == 0).then_some(())).await;
 }
 

@@ -138,7 +138,7 @@ CREATE INDEX invitations_by_due ON invitations (due);
 CREATE INDEX invitations_of_users ON invitations (merchant, "user");
 
 -- Payments that are with an acquirer. Of a card, there is what may be kept.
-CREATE TABLE operations (
+CREATE TABLE pending_payments (
     id bytea PRIMARY KEY,
     merchant bytea NOT NULL,
     created bigint NOT NULL,
@@ -166,7 +166,7 @@ CREATE TABLE transactions (
     id bytea PRIMARY KEY,
     merchant bytea NOT NULL,
     test boolean NOT NULL, -- as its merchant
-    operation bytea NOT NULL, -- what the acquirer knows it by
+    pending_payment bytea NOT NULL, -- what the acquirer knows it by
     created bigint NOT NULL,
     currency text NOT NULL,
     amount bigint NOT NULL,
@@ -211,7 +211,7 @@ INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'));
 
 -- The amount that each payment asked for, to check its transaction against.
 CREATE TABLE authorizations (
-    operation bytea PRIMARY KEY,
+    pending_payment bytea PRIMARY KEY,
     currency text NOT NULL,
     amount bigint NOT NULL
 );
@@ -235,7 +235,7 @@ CREATE TABLE trail (
     descriptor text,
     line bytea,
     dispute bytea, -- that was decided
-    operation bytea, -- the key of a capture, refund or void at the acquirer: an ID or a digest
+    acquirer_key bytea, -- the key of a capture, refund or void at the acquirer: an ID or a digest
     reverses bigint, -- the step that this one undoes, because the acquirer refused it later
     PRIMARY KEY ("transaction", step)
 );
@@ -247,9 +247,9 @@ CREATE TABLE captures (
     amount bigint NOT NULL,
     gross bigint NOT NULL,
     fee bigint NOT NULL,
-    amount_out bigint NOT NULL DEFAULT 0 CHECK (amount_out BETWEEN 0 AND amount),
-    gross_out bigint NOT NULL DEFAULT 0,
-    fee_out bigint NOT NULL DEFAULT 0,
+    amount_returned bigint NOT NULL DEFAULT 0 CHECK (amount_returned BETWEEN 0 AND amount),
+    gross_returned bigint NOT NULL DEFAULT 0,
+    fee_returned bigint NOT NULL DEFAULT 0,
     rate text NOT NULL, -- a fraction, between minor units
     spread bigint NOT NULL, -- parts per million
     refused boolean NOT NULL DEFAULT false, -- by the acquirer, later
@@ -366,7 +366,7 @@ CREATE INDEX frauds_of_merchants ON frauds (merchant, id);
 CREATE INDEX frauds_of_transactions ON frauds ("transaction", id);
 
 -- What an acquirer has not confirmed yet.
-CREATE TABLE instructions (
+CREATE TABLE outbox (
     id bytea PRIMARY KEY,
     "transaction" bytea NOT NULL,
     movement text NOT NULL,
@@ -378,8 +378,8 @@ CREATE TABLE instructions (
     attempts bigint NOT NULL DEFAULT 0, -- that failed
     due bigint -- the time of the next attempt; null: not sent yet
 );
-CREATE INDEX retried_instructions ON instructions (due) WHERE due IS NOT NULL;
-CREATE INDEX retried_instructions_of_transactions ON instructions ("transaction", id)
+CREATE INDEX retried_entries ON outbox (due) WHERE due IS NOT NULL;
+CREATE INDEX retried_entries_of_transactions ON outbox ("transaction", id)
     WHERE due IS NOT NULL;
 
 -- Cards that merchants keep (deprecated).
@@ -403,7 +403,7 @@ CREATE TABLE idempotency (
     key text COLLATE "C" NOT NULL,
     request bytea NOT NULL, -- a digest
     created bigint NOT NULL,
-    operation bytea, -- the payment it waits for
+    pending_payment bytea, -- the payment it waits for
     outcome text, -- JSON, unless it is a movement, which is the transaction as it then was:
     "transaction" bytea,
     steps bigint, -- of its trail
@@ -411,7 +411,8 @@ CREATE TABLE idempotency (
     PRIMARY KEY (app, key)
 );
 CREATE INDEX idempotency_by_age ON idempotency (created);
-CREATE INDEX idempotency_of_operations ON idempotency (operation) WHERE operation IS NOT NULL;
+CREATE INDEX idempotency_of_pending_payments ON idempotency (pending_payment)
+    WHERE pending_payment IS NOT NULL;
 
 -- Everything that happens to merchants.
 CREATE TABLE events (
@@ -454,7 +455,7 @@ CREATE TABLE link_secrets (
 CREATE TABLE used_links (
     merchant bytea NOT NULL,
     link bytea NOT NULL,
-    operation bytea NOT NULL UNIQUE, -- the payment
+    pending_payment bytea NOT NULL UNIQUE, -- the payment
     PRIMARY KEY (merchant, link)
 );
 

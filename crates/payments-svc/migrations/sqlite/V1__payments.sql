@@ -93,7 +93,7 @@ CREATE INDEX invitations_by_due ON invitations (due);
 CREATE INDEX invitations_of_users ON invitations (merchant, user);
 
 -- Payments that are with an acquirer. Of a card, there is what may be kept.
-CREATE TABLE operations (
+CREATE TABLE pending_payments (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
     created INTEGER NOT NULL,
@@ -121,7 +121,7 @@ CREATE TABLE transactions (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
     test INTEGER NOT NULL, -- as its merchant
-    operation BLOB NOT NULL, -- what the acquirer knows it by
+    pending_payment BLOB NOT NULL, -- what the acquirer knows it by
     created INTEGER NOT NULL,
     currency TEXT NOT NULL,
     amount INTEGER NOT NULL,
@@ -166,7 +166,7 @@ INSERT INTO expiry VALUES (1, zeroblob(12));
 
 -- The amount that each payment asked for, to check its transaction against.
 CREATE TABLE authorizations (
-    operation BLOB PRIMARY KEY,
+    pending_payment BLOB PRIMARY KEY,
     currency TEXT NOT NULL,
     amount INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -190,7 +190,7 @@ CREATE TABLE trail (
     descriptor TEXT,
     line BLOB,
     dispute BLOB, -- that was decided
-    operation BLOB, -- the key of a capture, refund or void at the acquirer: an ID or a digest
+    acquirer_key BLOB, -- the key of a capture, refund or void at the acquirer: an ID or a digest
     reverses INTEGER, -- the step that this one undoes, because the acquirer refused it later
     PRIMARY KEY ("transaction", step)
 ) STRICT, WITHOUT ROWID;
@@ -202,9 +202,9 @@ CREATE TABLE captures (
     amount INTEGER NOT NULL,
     gross INTEGER NOT NULL,
     fee INTEGER NOT NULL,
-    amount_out INTEGER NOT NULL DEFAULT 0 CHECK (amount_out BETWEEN 0 AND amount),
-    gross_out INTEGER NOT NULL DEFAULT 0,
-    fee_out INTEGER NOT NULL DEFAULT 0,
+    amount_returned INTEGER NOT NULL DEFAULT 0 CHECK (amount_returned BETWEEN 0 AND amount),
+    gross_returned INTEGER NOT NULL DEFAULT 0,
+    fee_returned INTEGER NOT NULL DEFAULT 0,
     rate TEXT NOT NULL, -- a fraction, between minor units
     spread INTEGER NOT NULL, -- parts per million
     refused INTEGER NOT NULL DEFAULT 0, -- by the acquirer, later
@@ -321,7 +321,7 @@ CREATE INDEX frauds_of_merchants ON frauds (merchant, id);
 CREATE INDEX frauds_of_transactions ON frauds ("transaction", id);
 
 -- What an acquirer has not confirmed yet.
-CREATE TABLE instructions (
+CREATE TABLE outbox (
     id BLOB PRIMARY KEY,
     "transaction" BLOB NOT NULL,
     movement TEXT NOT NULL,
@@ -332,8 +332,8 @@ CREATE TABLE instructions (
     attempts INTEGER NOT NULL DEFAULT 0, -- that failed
     due INTEGER -- the time of the next attempt; null: not sent yet
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX retried_instructions ON instructions (due) WHERE due IS NOT NULL;
-CREATE INDEX retried_instructions_of_transactions ON instructions ("transaction", id)
+CREATE INDEX retried_entries ON outbox (due) WHERE due IS NOT NULL;
+CREATE INDEX retried_entries_of_transactions ON outbox ("transaction", id)
     WHERE due IS NOT NULL;
 
 -- Cards that merchants keep (deprecated).
@@ -357,7 +357,7 @@ CREATE TABLE idempotency (
     key TEXT NOT NULL,
     request BLOB NOT NULL, -- a digest
     created INTEGER NOT NULL,
-    operation BLOB, -- the payment it waits for
+    pending_payment BLOB, -- the payment it waits for
     outcome TEXT, -- JSON, unless it is a movement, which is the transaction as it then was:
     "transaction" BLOB,
     steps INTEGER, -- of its trail
@@ -365,7 +365,8 @@ CREATE TABLE idempotency (
     PRIMARY KEY (app, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created);
-CREATE INDEX idempotency_of_operations ON idempotency (operation) WHERE operation IS NOT NULL;
+CREATE INDEX idempotency_of_pending_payments ON idempotency (pending_payment)
+    WHERE pending_payment IS NOT NULL;
 
 -- Everything that happens to merchants.
 CREATE TABLE events (
@@ -408,7 +409,7 @@ CREATE TABLE link_secrets (
 CREATE TABLE used_links (
     merchant BLOB NOT NULL,
     link BLOB NOT NULL,
-    operation BLOB NOT NULL UNIQUE, -- the payment
+    pending_payment BLOB NOT NULL UNIQUE, -- the payment
     PRIMARY KEY (merchant, link)
 ) STRICT, WITHOUT ROWID;
 

@@ -151,11 +151,13 @@ impl Payments {
             let descriptor = payment.descriptor.clone();
             let action = Action::BeginPayment { payment: Box::new(payment), link };
             let request_key = keyed.as_ref().map(KeyedRequest::acquirer_key);
-            let operation = match payments.write(action, keyed).await? {
-                Answer::Executed { outcome: Outcome::PaymentBegun(operation), .. } => operation,
+            let pending_payment = match payments.write(action, keyed).await? {
+                Answer::Executed { outcome: Outcome::PaymentBegun(pending_payment), .. } => {
+                    pending_payment
+                }
                 replayed => return Ok(replayed),
             };
-            let key = request_key.unwrap_or(AcquirerKey::Id(operation));
+            let key = request_key.unwrap_or(AcquirerKey::Id(pending_payment));
             let authorization = Authorization { acquirer, key, id: None };
             let mut request = AuthorizationRequest {
                 authorization,
@@ -166,7 +168,7 @@ impl Payments {
                 source,
                 return_url,
             };
-            let authorizing = payments.authorize(operation, &mut request);
+            let authorizing = payments.authorize(pending_payment, &mut request);
             let reply = timeout(payments.acquirers.timeout, authorizing).await;
             let reply = reply.unwrap_or_else(|_| Err(NoAnswer::Timeout.into()))?;
             // The card number is not needed for the rest.
@@ -174,7 +176,7 @@ impl Payments {
             if let AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error)) = reply {
                 payments.declines.record(attempt, admitted, error);
             }
-            Ok(recorded(payments.record(operation, reply, Some(card)).await)?)
+            Ok(recorded(payments.record(pending_payment, reply, Some(card)).await)?)
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
@@ -183,7 +185,7 @@ impl Payments {
     /// first, and it is recorded, so that the job can ask for it.
     async fn authorize(
         &self,
-        operation: Id,
+        pending_payment: Id,
         request: &mut AuthorizationRequest,
     ) -> Result<AuthorizationResponse, NoOutcome> {
         match self.acquirers.prepare(request).await? {
@@ -193,7 +195,7 @@ impl Payments {
             }
             Preparation::Authorization(id) => {
                 let authorization = id.clone();
-                let prepare = Action::PreparePayment { pending_payment: operation, authorization };
+                let prepare = Action::PreparePayment { pending_payment, authorization };
                 recorded(self.store.write(prepare).await)?;
                 request.authorization.id = Some(id);
             }
@@ -204,18 +206,18 @@ impl Payments {
     /// Records the acquirer's answer. Without `card`, a challenge is recorded already.
     async fn record(
         &self,
-        operation: Id,
+        pending_payment: Id,
         reply: AuthorizationResponse,
         card: Option<Card>,
     ) -> Result<Result<Answer, Rejection>, StoreError> {
         match (reply, card) {
             (AuthorizationResponse::Outcome(acquirer_outcome), card) => {
-                self.conclude(operation, Conclusion::Answered(acquirer_outcome), card).await
+                self.conclude(pending_payment, Conclusion::Answered(acquirer_outcome), card).await
             }
             (AuthorizationResponse::Challenge { reference }, Some(card)) => {
                 let card = Box::new(card);
                 self.store
-                    .write(Action::ChallengePayment { pending_payment: operation, card, reference })
+                    .write(Action::ChallengePayment { pending_payment, card, reference })
                     .await
             }
             (AuthorizationResponse::Challenge { .. }, None) => {
@@ -266,8 +268,8 @@ impl Payments {
     }
 
     /// Returns the open challenge of a payment, if there is one.
-    pub(crate) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, Error> {
-        Ok(self.store.challenge(operation).await?)
+    pub(crate) async fn challenge(&self, pending_payment: Id) -> Result<Option<Challenge>, Error> {
+        Ok(self.store.challenge(pending_payment).await?)
     }
 
     /// Whether a link that pays only once has paid, or is paying.
@@ -290,17 +292,19 @@ impl Payments {
     pub(crate) async fn respond(
         self: &Arc<Self>,
         attempt: Attempt,
-        operation: Id,
+        pending_payment: Id,
         answer: ChallengeAnswer,
     ) -> Result<(), Error> {
         let payments = Arc::clone(self);
         let responding = self.under_way.spawn(async move {
-            let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
+            let Some(challenge) = payments.store.challenge(pending_payment).await? else {
+                return Ok(());
+            };
             let reply = payments.acquirers.complete(&challenge, answer, now()).await;
             let reply = reply.map_err(NoOutcome::from)?;
             // A concurrent answer may have been faster. Its outcome is the same, because the
             // acquirer decides once for each pending payment.
-            let concluded = payments.record(operation, reply, None).await;
+            let concluded = payments.record(pending_payment, reply, None).await;
             let concluded = concluded.map_err(NoOutcome::NotStored)?;
             if let Ok(concluded) = concluded
                 && let Outcome::PaymentConcluded { error: Some(error), .. } = concluded.outcome()
@@ -314,14 +318,12 @@ impl Payments {
 
     async fn conclude(
         &self,
-        operation: Id,
+        pending_payment: Id,
         conclusion: Conclusion,
         card: Option<Card>,
     ) -> Result<Result<Answer, Rejection>, StoreError> {
         let card = card.map(Box::new);
-        self.store
-            .write(Action::ConcludePayment { pending_payment: operation, conclusion, card })
-            .await
+        self.store.write(Action::ConcludePayment { pending_payment, conclusion, card }).await
     }
 
     /// Asks an acquirer what became of the payments that it or the customer has not answered in
@@ -356,7 +358,7 @@ impl Payments {
             Ok(AuthorizationState::NotDone) => Conclusion::NotDone,
             Err(error) => {
                 let cause = Cause::new(error);
-                tracing::warn!(operation.id = %id, %cause, "outcome of a payment still unknown");
+                tracing::warn!(payment.id = %id, %cause, "outcome of a payment still unknown");
                 return Ok(());
             }
         };
@@ -367,7 +369,7 @@ impl Payments {
             settled.outcome()
         {
             tracing::warn!(
-                operation.id = %id,
+                payment.id = %id,
                 "payment recorded as failed: no answer from the acquirer"
             );
         }

@@ -201,7 +201,7 @@ pub(crate) enum Action {
         entry: Id,
         transaction: Id,
         /// The key of the entry.
-        operation: AcquirerKey,
+        key: AcquirerKey,
     },
     /// Count an attempt to send an invitation. Rejected if no attempt is due.
     StartInvitationAttempt {

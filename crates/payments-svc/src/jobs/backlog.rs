@@ -8,8 +8,8 @@ use crate::store::Backlog;
 #[derive(Clone)]
 pub(crate) struct BacklogMetrics {
     invitations: IntGauge,
-    instructions: IntGauge,
-    operations: IntGauge,
+    outbox_entries: IntGauge,
+    pending_payments: IntGauge,
     failed_webhooks: IntGauge,
 }
 
@@ -23,12 +23,12 @@ impl BacklogMetrics {
         };
         Ok(Self {
             invitations: gauge("invitations_waiting", "Invitations that are not sent yet.")?,
-            instructions: gauge(
-                "instructions_waiting",
+            outbox_entries: gauge(
+                "outbox_entries",
                 "Outbox entries that no acquirer has confirmed yet.",
             )?,
-            operations: gauge(
-                "operations_waiting",
+            pending_payments: gauge(
+                "pending_payments",
                 "Pending payments: they wait for the acquirer or for 3-D Secure.",
             )?,
             failed_webhooks: gauge(
@@ -40,8 +40,8 @@ impl BacklogMetrics {
 
     pub(super) fn set(&self, backlog: Backlog) {
         self.invitations.set(backlog.invitations);
-        self.instructions.set(backlog.outbox_entries);
-        self.operations.set(backlog.pending_payments);
+        self.outbox_entries.set(backlog.outbox_entries);
+        self.pending_payments.set(backlog.pending_payments);
         self.failed_webhooks.set(backlog.failed_webhooks);
     }
 }

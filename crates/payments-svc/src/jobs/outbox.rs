@@ -103,8 +103,8 @@ impl Outbox {
                     break;
                 }
             }
-            for OutboxEntry { id: entry, transaction, key: operation, .. } in refused {
-                let refusal = Action::RefuseEntry { entry, transaction, operation };
+            for OutboxEntry { id: entry, transaction, key, .. } in refused {
+                let refusal = Action::RefuseEntry { entry, transaction, key };
                 let _recorded = self.store.write(refusal).await?;
             }
             if report.len() > 0 {

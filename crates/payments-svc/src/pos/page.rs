@@ -69,8 +69,8 @@ async fn step(payments: &Payments, visit: &Visit, form: FormToken) -> Result<Res
             Ok(card(visit, TypedCard::default()))
         }
         Some(known) if known.request != keyed.request => Err(visit.because(Reason::LinkUsed)),
-        Some(StoredIdempotencyKey { state: KeyState::InFlight(operation), .. }) => {
-            pending(payments, visit, form, operation).await
+        Some(StoredIdempotencyKey { state: KeyState::InFlight(pending_payment), .. }) => {
+            pending(payments, visit, form, pending_payment).await
         }
         Some(StoredIdempotencyKey { state: KeyState::Answered(outcome), .. }) => match outcome {
             Outcome::PaymentConcluded { transaction, error } => {
@@ -104,10 +104,10 @@ async fn pending(
     payments: &Payments,
     visit: &Visit,
     form: FormToken,
-    operation: Id,
+    pending_payment: Id,
 ) -> Result<Response, Problem> {
     let language = visit.language;
-    let challenge = payments.challenge(operation).await;
+    let challenge = payments.challenge(pending_payment).await;
     let Some(challenge) = challenge.map_err(|error| visit.problem(error))? else {
         return Ok(view::page(StatusCode::OK, &ProcessingPage { language, visit }));
     };
@@ -292,10 +292,10 @@ pub(super) async fn respond(
     let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
     let own = known.filter(|known| known.request == keyed.request);
     let responded = match own.map(|known| known.state) {
-        Some(KeyState::InFlight(operation)) => {
+        Some(KeyState::InFlight(pending_payment)) => {
             let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
             let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
-            payments.respond(attempt, operation, answer).await
+            payments.respond(attempt, pending_payment, answer).await
         }
         _ => Ok(()),
     };
@@ -321,10 +321,10 @@ pub(super) async fn returned(
     let known = payments.key(&visit.idempotency_key(form)).await;
     let state = known.map_err(|error| visit.problem(error))?.map(|known| known.state);
     let responded = match state {
-        Some(KeyState::InFlight(operation)) => {
+        Some(KeyState::InFlight(pending_payment)) => {
             let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
             let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
-            payments.respond(attempt, operation, ChallengeAnswer::Returned).await
+            payments.respond(attempt, pending_payment, ChallengeAnswer::Returned).await
         }
         _ => Ok(()),
     };

@@ -88,7 +88,7 @@ pub(super) fn cost(write: &Write) -> Cost {
 pub(super) fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
     let needs = Needs::of([write]);
     lock_keys.extend(needs.transactions.keys().map(|id| hash(("transaction", id))));
-    lock_keys.extend(needs.pending_payments.iter().map(|id| hash(("operation", id))));
+    lock_keys.extend(needs.pending_payments.iter().map(|id| hash(("pending payment", id))));
     lock_keys.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
     lock_keys.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
     lock_keys.extend(needs.locked_apps.iter().map(|id| hash(("app", id))));

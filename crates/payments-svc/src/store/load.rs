@@ -79,15 +79,15 @@ pub(super) const LOCKED: [Query; 5] = [
         },
     },
     Query {
-        select: "SELECT operations.id, acquirer_key, operations.merchant, merchants.test,
-                     operations.currency, amount, operations.descriptor, custom, recurring,
+        select: "SELECT pending_payments.id, acquirer_key, pending_payments.merchant, merchants.test,
+                     pending_payments.currency, amount, pending_payments.descriptor, custom, recurring,
                      acquirer,
                      \"authorization\", bin, last4, expiry_year, expiry_month, scheme,
                      code_present, link
-                 FROM operations JOIN merchants ON merchants.id = operations.merchant",
-        key: &[("operations.id", Kind::Bytes)],
+                 FROM pending_payments JOIN merchants ON merchants.id = pending_payments.merchant",
+        key: &[("pending_payments.id", Kind::Bytes)],
         rest: "",
-        lock: Some("operations"),
+        lock: Some("pending_payments"),
         keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
@@ -203,7 +203,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
+        select: "SELECT \"transaction\", step, amount, gross, fee, amount_returned, gross_returned, fee_returned,
                      rate, spread, refused FROM captures",
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "ORDER BY \"transaction\", step",
@@ -223,18 +223,18 @@ pub(super) const READ: [Query; 20] = [
                      SELECT id, CAST(-1 AS bigint), CAST(0 AS bigint) FROM transactions",
         key: &[("id", Kind::Bytes)],
         rest: "UNION ALL
-                     SELECT needed.\"transaction\", next.step, room + amount - amount_out
+                     SELECT needed.\"transaction\", next.step, room + amount - amount_returned
                      FROM needed JOIN captures AS next ON next.\"transaction\" = needed.\"transaction\"
                          AND next.step = (
                              SELECT step FROM captures AS later
                              WHERE later.\"transaction\" = needed.\"transaction\"
-                                 AND later.step > needed.step AND amount_out < amount
+                                 AND later.step > needed.step AND amount_returned < amount
                                  AND NOT refused
                              ORDER BY step LIMIT 1
                          )
                      WHERE room < CAST($2 AS bigint)
                  )
-                 SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
+                 SELECT \"transaction\", step, amount, gross, fee, amount_returned, gross_returned, fee_returned,
                      rate, spread, refused
                  FROM needed JOIN captures USING (\"transaction\", step)
                  ORDER BY \"transaction\", step",
@@ -248,9 +248,9 @@ pub(super) const READ: [Query; 20] = [
     },
     Query {
         // Steps that were not refused before.
-        select: "SELECT \"transaction\", operation, step, movement, amount, balance, fee_flat,
+        select: "SELECT \"transaction\", acquirer_key, step, movement, amount, balance, fee_flat,
                      fee_rate FROM trail",
-        key: &[("\"transaction\"", Kind::Bytes), ("operation", Kind::Bytes)],
+        key: &[("\"transaction\"", Kind::Bytes), ("acquirer_key", Kind::Bytes)],
         rest: "AND NOT EXISTS (
                    SELECT 1 FROM trail AS later
                    WHERE later.\"transaction\" = trail.\"transaction\"
@@ -262,13 +262,13 @@ pub(super) const READ: [Query; 20] = [
                )",
         lock: None,
         keys: |needs| {
-            let operations = needs.operations.iter();
-            operations.flat_map(|(id, key)| [id.param(), key_bytes(key)]).collect()
+            let refusals = needs.refusals.iter();
+            refusals.flat_map(|(id, key)| [id.param(), key_bytes(key)]).collect()
         },
         values: none,
         read: |known, columns| {
             let name = (columns.read()?, key_of_bytes(columns)?);
-            known.operations.insert(name, rows::refused_step(columns)?);
+            known.refusable_steps.insert(name, rows::refused_step(columns)?);
             Ok(())
         },
     },
@@ -279,7 +279,7 @@ pub(super) const READ: [Query; 20] = [
         rest: "AND slices.step IS NOT NULL AND NOT again AND decision IS DISTINCT FROM 'won'",
         lock: None,
         keys: |needs| {
-            let transactions: BTreeSet<&Id> = needs.operations.iter().map(|(id, _)| id).collect();
+            let transactions: BTreeSet<&Id> = needs.refusals.iter().map(|(id, _)| id).collect();
             transactions.into_iter().map(Id::param).collect()
         },
         values: none,
@@ -295,7 +295,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT id FROM instructions",
+        select: "SELECT id FROM outbox",
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -466,7 +466,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT app, key, request, outcome, operation, \"transaction\", steps,
+        select: "SELECT app, key, request, outcome, pending_payment, \"transaction\", steps,
                      disputed FROM idempotency",
         key: &[("app", Kind::Bytes), ("key", Kind::Text)],
         rest: "",
@@ -480,8 +480,8 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT operation, app, key FROM idempotency",
-        key: &[("operation", Kind::Bytes)],
+        select: "SELECT pending_payment, app, key FROM idempotency",
+        key: &[("pending_payment", Kind::Bytes)],
         rest: "",
         lock: None,
         keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),

@@ -15,7 +15,7 @@ use crate::domain::{
 };
 
 /// The columns that [`key`] reads.
-pub(super) const KEY: &str = "idempotency.request, outcome, idempotency.operation,
+pub(super) const KEY: &str = "idempotency.request, outcome, idempotency.pending_payment,
      idempotency.\"transaction\", steps, disputed";
 
 /// An outcome as JSON. Movements are stored in columns instead, because there are many.

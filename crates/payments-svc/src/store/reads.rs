@@ -115,7 +115,7 @@ impl Store {
         merchant: Id,
         link: LinkDigest,
     ) -> Result<bool, StoreError> {
-        let sql = "SELECT operation FROM used_links WHERE merchant = $1 AND link = $2";
+        let sql = "SELECT pending_payment FROM used_links WHERE merchant = $1 AND link = $2";
         let params = [merchant.param(), bytes(&link)];
         let used = self.query_one(sql, &params, |columns| columns.read::<Id>());
         Ok(used.await?.is_some())
@@ -355,8 +355,8 @@ impl Store {
         pending_payment: Id,
     ) -> Result<Option<Challenge>, StoreError> {
         let sql = format!(
-            "SELECT {}, {CARD}, challenge, challenge_until FROM operations
-             WHERE operations.id = $1 AND challenge IS NOT NULL",
+            "SELECT {}, {CARD}, challenge, challenge_until FROM pending_payments
+             WHERE pending_payments.id = $1 AND challenge IS NOT NULL",
             rows::PENDING_AUTHORIZATION
         );
         self.query_one(&sql, &[pending_payment.param()], rows::challenge).await
@@ -399,9 +399,9 @@ impl Store {
         let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
         let before = now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH);
         let sql = format!(
-            "SELECT operations.id, {} FROM operations
-             WHERE operations.id > $1 AND operations.id < $2 AND coalesce(challenge_until, 0) <= $3
-             ORDER BY operations.id LIMIT $4",
+            "SELECT pending_payments.id, {} FROM pending_payments
+             WHERE pending_payments.id > $1 AND pending_payments.id < $2 AND coalesce(challenge_until, 0) <= $3
+             ORDER BY pending_payments.id LIMIT $4",
             rows::PENDING_AUTHORIZATION
         );
         let before = Id::at(before);
@@ -422,7 +422,7 @@ impl Store {
         &self,
         age: std::time::Duration,
     ) -> Result<Vec<(Id, String)>, StoreError> {
-        let sql = "SELECT app, key FROM idempotency WHERE created <= $1 AND operation IS NULL
+        let sql = "SELECT app, key FROM idempotency WHERE created <= $1 AND pending_payment IS NULL
                    ORDER BY created LIMIT $2";
         let Some(before) = self.job_time_ago(age).await? else { return Ok(Vec::new()) };
         let params = [millis(before), LIMIT];
@@ -437,8 +437,8 @@ impl Store {
     }
 
     pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
-        let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
-                       (SELECT count(*) FROM operations),
+        let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM outbox),
+                       (SELECT count(*) FROM pending_payments),
                        (SELECT count(*) FROM webhooks WHERE disabled = 'failures')";
         let backlog = self.query_all(sql, &[], |columns| {
             let (invitations, outbox_entries) = (columns.read()?, columns.read()?);
@@ -452,11 +452,11 @@ impl Store {
     pub(crate) async fn waits_for(&self, acquirer: AcquirerName) -> Result<bool, StoreError> {
         // The condition on the ID lets PostgreSQL use an index.
         let sql = "SELECT 1 WHERE EXISTS (
-                       SELECT 1 FROM operations WHERE id > $1 AND acquirer = $2
+                       SELECT 1 FROM pending_payments WHERE id > $1 AND acquirer = $2
                    ) OR EXISTS (
-                       SELECT 1 FROM instructions
-                       JOIN transactions ON transactions.id = instructions.\"transaction\"
-                       WHERE instructions.id > $1 AND acquirer = $2
+                       SELECT 1 FROM outbox
+                       JOIN transactions ON transactions.id = outbox.\"transaction\"
+                       WHERE outbox.id > $1 AND acquirer = $2
                    )";
         let params = [Id::MIN.param(), acquirer.param()];
         Ok(self.query_one(sql, &params, |_| Ok(())).await?.is_some())
@@ -470,8 +470,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<QueuedEntry>, StoreError> {
         let sql = self.queued(
-            "instructions.due <= $1 AND acquirer = $2
-             ORDER BY instructions.due, instructions.id LIMIT $3",
+            "outbox.due <= $1 AND acquirer = $2
+             ORDER BY outbox.due, outbox.id LIMIT $3",
         );
         let params = [millis(now), acquirer.param(), LIMIT];
         self.query_all(&sql, &params, rows::queued).await
@@ -486,9 +486,9 @@ impl Store {
     ) -> Result<(Vec<QueuedEntry>, Id), StoreError> {
         let settled = self.settled().await?;
         let sql = self.queued(
-            "instructions.id > $1 AND instructions.due IS NULL
+            "outbox.id > $1 AND outbox.due IS NULL
                  AND acquirer = $2
-             ORDER BY instructions.id LIMIT $3",
+             ORDER BY outbox.id LIMIT $3",
         );
         let params = [after.param(), acquirer.param(), LIMIT];
         let entries = self.query_all(&sql, &params, rows::queued).await?;
@@ -500,17 +500,15 @@ impl Store {
     /// PostgreSQL from reading all transactions, which looks cheap to it while they are few.
     fn queued(&self, condition: &str) -> String {
         let transactions = match &self.engine {
-            Engine::Sqlite(_) => {
-                "JOIN transactions ON transactions.id = instructions.\"transaction\""
-            }
+            Engine::Sqlite(_) => "JOIN transactions ON transactions.id = outbox.\"transaction\"",
             Engine::Postgres(_) => {
                 "CROSS JOIN LATERAL (
                      SELECT * FROM transactions
-                     WHERE transactions.id = instructions.\"transaction\" OFFSET 0
+                     WHERE transactions.id = outbox.\"transaction\" OFFSET 0
                  ) AS transactions"
             }
         };
-        format!("SELECT {} FROM instructions {transactions} WHERE {condition}", *rows::QUEUED)
+        format!("SELECT {} FROM outbox {transactions} WHERE {condition}", *rows::QUEUED)
     }
 
     /// The time of the database, so that replicas with different clocks agree.

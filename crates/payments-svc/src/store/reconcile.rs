@@ -91,9 +91,9 @@ const BOOKED: &str = "SELECT reference, movement, \"transaction\", currency, amo
 pub(super) const OPERATIONS: &str = "WITH reversals AS MATERIALIZED (
          SELECT \"transaction\", reverses FROM trail WHERE reverses IS NOT NULL
      ), unconfirmed AS MATERIALIZED (
-         SELECT \"transaction\", step FROM instructions WHERE step IS NOT NULL
+         SELECT \"transaction\", step FROM outbox WHERE step IS NOT NULL
      )
-     SELECT trail.operation, transactions.\"authorization\", movement, transactions.id,
+     SELECT trail.acquirer_key, transactions.\"authorization\", movement, transactions.id,
          transactions.currency, trail.amount, trail.created, acquirer,
          reversals.reverses IS NOT NULL, unconfirmed.step IS NOT NULL
      FROM trail JOIN transactions ON transactions.id = trail.\"transaction\"
@@ -101,11 +101,11 @@ pub(super) const OPERATIONS: &str = "WITH reversals AS MATERIALIZED (
          AND reversals.reverses = trail.step
      LEFT JOIN unconfirmed ON unconfirmed.\"transaction\" = trail.\"transaction\"
          AND unconfirmed.step = trail.step
-     WHERE trail.operation IS NOT NULL AND trail.reverses IS NULL";
+     WHERE trail.acquirer_key IS NOT NULL AND trail.reverses IS NULL";
 
 /// The number of rows of [`OPERATIONS`].
 pub(super) const COUNT: &str =
-    "SELECT count(*) FROM trail WHERE operation IS NOT NULL AND reverses IS NULL";
+    "SELECT count(*) FROM trail WHERE acquirer_key IS NOT NULL AND reverses IS NULL";
 
 /// The unit of the progress.
 pub(super) const UNIT: &str = "booked operations";

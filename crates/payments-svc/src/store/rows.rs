@@ -195,7 +195,7 @@ pub(super) fn with_trail(
     transaction
 }
 
-/// Reads ten columns: step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread,
+/// Reads ten columns: step, amount, gross, fee, amount_returned, gross_returned, fee_returned, rate, spread,
 /// refused.
 pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Capture> {
     Ok(Capture {
@@ -243,18 +243,18 @@ pub(super) fn card_on_file(columns: &mut Columns<'_>) -> Read<CardOnFile> {
     Ok(CardOnFile { card, acquirer, reference: columns.read()? })
 }
 
-/// The columns of an authorization in `operations`, for [`authorization`].
-pub(super) const PENDING_AUTHORIZATION: &str = "acquirer, operations.id,
-     operations.acquirer_key, \"authorization\"";
+/// The columns of an authorization in `pending_payments`, for [`authorization`].
+pub(super) const PENDING_AUTHORIZATION: &str = "acquirer, pending_payments.id,
+     pending_payments.acquirer_key, \"authorization\"";
 
-/// Reads four columns: acquirer, operation, acquirer_key, authorization.
+/// Reads four columns: acquirer, the ID of the pending payment, acquirer_key, authorization.
 fn authorization(columns: &mut Columns<'_>) -> Read<Authorization> {
-    let (acquirer, operation) = (columns.read()?, columns.read()?);
-    let key = acquirer_key(columns, operation)?;
+    let (acquirer, pending_payment) = (columns.read()?, columns.read()?);
+    let key = acquirer_key(columns, pending_payment)?;
     Ok(Authorization { acquirer, key, id: columns.read()? })
 }
 
-/// Reads the columns operations.id and [`PENDING_AUTHORIZATION`].
+/// Reads the columns pending_payments.id and [`PENDING_AUTHORIZATION`].
 pub(super) fn unanswered(columns: &mut Columns<'_>) -> Read<UnansweredPayment> {
     Ok(UnansweredPayment { id: columns.read()?, authorization: authorization(columns)? })
 }
@@ -269,25 +269,25 @@ pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
     })
 }
 
-const INSTRUCTION: &str = "instructions.id, instructions.acquirer_key, transactions.id,
-     acquirer, operation, transactions.acquirer_key,
-     \"authorization\", reference, movement, currency, instructions.amount,
+const ENTRY: &str = "outbox.id, outbox.acquirer_key, transactions.id,
+     acquirer, pending_payment, transactions.acquirer_key,
+     \"authorization\", reference, movement, currency, outbox.amount,
      voided = transactions.amount, movement = 'capture' AND step = (
          SELECT min(step) FROM captures WHERE captures.\"transaction\" = transactions.id
      )";
 
-/// Columns of `instructions` and their `transactions` for [`queued`], with the earliest postponed entry
+/// Columns of `outbox` and their `transactions` for [`queued`], with the earliest postponed entry
 /// before each one.
 pub(super) static QUEUED: LazyLock<String> = LazyLock::new(|| {
     let first = |column| {
         format!(
-            "(SELECT first.{column} FROM instructions AS first
-              WHERE first.\"transaction\" = instructions.\"transaction\"
-                  AND first.due IS NOT NULL AND first.id < instructions.id
+            "(SELECT first.{column} FROM outbox AS first
+              WHERE first.\"transaction\" = outbox.\"transaction\"
+                  AND first.due IS NOT NULL AND first.id < outbox.id
               ORDER BY first.id LIMIT 1)"
         )
     };
-    format!("{INSTRUCTION}, attempts, {}, {}", first("id"), first("due"))
+    format!("{ENTRY}, attempts, {}, {}", first("id"), first("due"))
 });
 
 /// Reads the columns advances, pending_advance.
@@ -296,12 +296,12 @@ pub(super) fn clock(columns: &mut Columns<'_>) -> Read<SandboxClock> {
 }
 
 pub(super) fn queued(columns: &mut Columns<'_>) -> Read<QueuedEntry> {
-    let (entry, attempts) = (instruction(columns)?, columns.read()?);
+    let (entry, attempts) = (entry(columns)?, columns.read()?);
     let first: Option<Id> = columns.read()?;
     Ok(QueuedEntry { entry, attempts, behind: first.zip(optional_time(columns)?) })
 }
 
-fn instruction(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
+fn entry(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
     let id = columns.read()?;
     let key = acquirer_key(columns, id)?;
     Ok(OutboxEntry {

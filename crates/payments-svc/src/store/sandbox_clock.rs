@@ -73,11 +73,11 @@ impl Store {
         after: Id,
     ) -> Result<Vec<(UnansweredPayment, Timestamp)>, StoreError> {
         let sql = format!(
-            "SELECT operations.id, {}, challenge_until FROM operations
+            "SELECT pending_payments.id, {}, challenge_until FROM pending_payments
              WHERE merchant IN (SELECT merchant FROM merchant_apps WHERE app = $1)
-                 AND operations.id > $2 AND challenge_until IS NOT NULL
+                 AND pending_payments.id > $2 AND challenge_until IS NOT NULL
                  AND acquirer = 'sandbox'
-             ORDER BY operations.id LIMIT $3",
+             ORDER BY pending_payments.id LIMIT $3",
             rows::PENDING_AUTHORIZATION
         );
         let params = [app.param(), after.param(), LIMIT];

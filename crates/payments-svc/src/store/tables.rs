@@ -34,10 +34,10 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     let is_new = |membership: &&Membership| membership.is_new();
 
     rows.delete(&API_KEY_IDS, &changes.deleted_api_keys)?;
-    rows.delete(&INSTRUCTION_IDS, &changes.deleted_outbox_entries)?;
+    rows.delete(&OUTBOX_IDS, &changes.deleted_outbox_entries)?;
     rows.delete(&INVITATION_IDS, &changes.deleted_invitations)?;
     rows.delete(&INVITATIONS_OF_USERS, &changes.deleted_invitations_of)?;
-    rows.delete(&OPERATION_IDS, &changes.deleted_pending_payments)?;
+    rows.delete(&PENDING_PAYMENT_IDS, &changes.deleted_pending_payments)?;
     rows.delete(&EVENT_IDS, &changes.deleted_events)?;
     rows.delete(&WEBHOOK_IDS, &changes.deleted_webhooks)?;
     rows.delete(&PROGRESS_OF_WEBHOOKS, &changes.deleted_webhooks)?;
@@ -77,9 +77,9 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&CAPTURES, changes.captures.values().filter(|capture| capture.is_new))?;
     rows.insert(&LINES, &changes.lines)?;
     rows.insert(&POSTINGS, &changes.postings)?;
-    rows.insert(&INSTRUCTIONS, &changes.outbox_entries)?;
+    rows.insert(&OUTBOX, &changes.outbox_entries)?;
     rows.insert(&PAYOUTS, &changes.payout)?;
-    rows.insert(&OPERATIONS, &changes.pending_payments)?;
+    rows.insert(&PENDING_PAYMENTS, &changes.pending_payments)?;
     rows.insert(&CARDS, &changes.cards)?;
     rows.insert(&DISPUTES, changes.disputes.values())?;
     rows.insert(&SLICES, &changes.slices)?;
@@ -124,10 +124,10 @@ macro_rules! table {
 }
 
 table! { API_KEY_IDS: "api_keys", Id = id, key { "id" Bytes: id.param() } {} }
-table! { INSTRUCTION_IDS: "instructions", Id = id, key { "id" Bytes: id.param() } {} }
+table! { OUTBOX_IDS: "outbox", Id = id, key { "id" Bytes: id.param() } {} }
 table! { EVENT_IDS: "events", Id = id, key { "id" Bytes: id.param() } {} }
 table! { INVITATION_IDS: "invitations", Id = id, key { "id" Bytes: id.param() } {} }
-table! { OPERATION_IDS: "operations", Id = id, key { "id" Bytes: id.param() } {} }
+table! { PENDING_PAYMENT_IDS: "pending_payments", Id = id, key { "id" Bytes: id.param() } {} }
 table! { WEBHOOK_IDS: "webhooks", Id = id, key { "id" Bytes: id.param() } {} }
 
 table! {
@@ -250,7 +250,7 @@ table! {
 }
 
 table! {
-    OPERATIONS: "operations",
+    PENDING_PAYMENTS: "pending_payments",
     NewPendingPayment = NewPendingPayment { id, key, created, payment, link },
     key { "id" Bytes: id.param() }
     {
@@ -270,7 +270,7 @@ table! {
 table! {
     USED_LINKS: "used_links", UsedLink = UsedLink { merchant, link, pending_payment },
     key { "merchant" Bytes: merchant.param(), "link" Bytes: bytes(link) }
-    { "operation" Bytes: pending_payment.param() }
+    { "pending_payment" Bytes: pending_payment.param() }
 }
 
 table! {
@@ -290,13 +290,13 @@ table! {
 }
 
 table! {
-    PREPARED: "operations", (Id, String) = (pending_payment, authorization),
+    PREPARED: "pending_payments", (Id, String) = (pending_payment, authorization),
     key { "id" Bytes: pending_payment.param() }
     { "authorization" Text: authorization.param() }
 }
 
 table! {
-    CHALLENGES: "operations",
+    CHALLENGES: "pending_payments",
     (Id, Challenge) = (pending_payment, Challenge { authorization: _, card, reference, until }),
     key { "id" Bytes: pending_payment.param() }
     {
@@ -318,7 +318,7 @@ table! {
     {
         "merchant" Bytes: transaction.merchant.param(),
         "test" Bool: transaction.test.param(),
-        "operation" Bytes: pending_payment.param(),
+        "pending_payment" Bytes: pending_payment.param(),
         "acquirer_key" Bytes: optional(key.digest(), bytes),
         "authorization" Text: authorization.param(),
         "acquirer" Text: acquirer.param(),
@@ -349,7 +349,7 @@ table! {
 table! {
     AUTHORIZATIONS: "authorizations",
     NewTransaction = NewTransaction { transaction, pending_payment, .. },
-    key { "operation" Bytes: pending_payment.param() }
+    key { "pending_payment" Bytes: pending_payment.param() }
     {
         "currency" Text: transaction.currency.param(),
         "amount" Int: transaction.amounts.amount.param(),
@@ -382,7 +382,7 @@ table! {
         "descriptor" Text: step.descriptor.param(),
         "line" Bytes: step.line.param(),
         "dispute" Bytes: step.dispute.param(),
-        "operation" Bytes: optional(origin.operation(), key_bytes),
+        "acquirer_key" Bytes: optional(origin.acquirer_key(), key_bytes),
         "reverses" Int: optional(origin.reversed_step(), u32::param),
     }
 }
@@ -396,9 +396,9 @@ table! {
         "fee" Int: captured.fee.param(),
         "rate" Text: fraction(&captured.rate),
         "spread" Int: captured.spread.param(),
-        "amount_out" Int: captured.amount_returned.param(),
-        "gross_out" Int: captured.gross_returned.param(),
-        "fee_out" Int: captured.fee_returned.param(),
+        "amount_returned" Int: captured.amount_returned.param(),
+        "gross_returned" Int: captured.gross_returned.param(),
+        "fee_returned" Int: captured.fee_returned.param(),
     }
 }
 
@@ -406,9 +406,9 @@ table! {
     CAPTURE_UPDATES: "captures", CaptureRow = CaptureRow { transaction, captured, is_new: _ },
     key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
     {
-        "amount_out" Int: captured.amount_returned.param(),
-        "gross_out" Int: captured.gross_returned.param(),
-        "fee_out" Int: captured.fee_returned.param(),
+        "amount_returned" Int: captured.amount_returned.param(),
+        "gross_returned" Int: captured.gross_returned.param(),
+        "fee_returned" Int: captured.fee_returned.param(),
         "refused" Bool: captured.is_refused.param(),
     }
 }
@@ -439,7 +439,7 @@ table! {
 }
 
 table! {
-    INSTRUCTIONS: "instructions", NewOutboxEntry = entry,
+    OUTBOX: "outbox", NewOutboxEntry = entry,
     key { "id" Bytes: entry.id.param() }
     {
         "acquirer_key" Bytes: optional(entry.key.digest(), bytes),
@@ -451,7 +451,7 @@ table! {
 }
 
 table! {
-    OUTBOX_RETRIES: "instructions", OutboxRetry = retry,
+    OUTBOX_RETRIES: "outbox", OutboxRetry = retry,
     key { "id" Bytes: retry.entry.param() }
     { "attempts" Int: retry.attempts.param(), "due" Int: millis(retry.due) }
 }
@@ -658,7 +658,7 @@ table! {
     {
         "request" Bytes: new.request.param(),
         "created" Int: millis(new.created),
-        "operation" Bytes: optional(new.state.pending_payment(), Id::param),
+        "pending_payment" Bytes: optional(new.state.pending_payment(), Id::param),
         "outcome" Text: optional(new.state.outcome(), outcomes::json),
         "transaction" Bytes: optional(new.state.moved(), |moved| moved.transaction.param()),
         "steps" Int: optional(new.state.moved(), |moved| moved.steps.param()),
@@ -674,7 +674,7 @@ table! {
 table! {
     CONCLUDED_KEYS: "idempotency", KeyChange = KeyChange { app, key, outcome },
     key { "app" Bytes: app.param(), "key" Text: key.param() }
-    { "operation" Bytes: Param::Null, "outcome" Text: outcomes::json(outcome) }
+    { "pending_payment" Bytes: Param::Null, "outcome" Text: outcomes::json(outcome) }
 }
 
 // The table has one row.

@@ -59,7 +59,7 @@ async fn a_service_killed_at_random_loses_no_event() {
     webhook.is_complete(&receiver, Repeats::AfterBreak).await;
 
     // The payments that a kill interrupted are given up later, each with an event.
-    metric(&service, "payments_operations_waiting", |count| count == 0).await;
+    metric(&service, "payments_pending_payments", |count| count == 0).await;
     webhook.is_complete(&receiver, Repeats::AfterBreak).await;
 
     // Recorded deliveries are not repeated. At most 16 end in another order than they began.

@@ -141,7 +141,8 @@ impl Settled {
         tested.capture(600).await;
         let place = live.service.data();
         let [key, id] = [SANDBOX, &tested.id].map(|digits| place.bytes(digits));
-        place.change(&format!("UPDATE trail SET operation = {key} WHERE \"transaction\" = {id}"));
+        place
+            .change(&format!("UPDATE trail SET acquirer_key = {key} WHERE \"transaction\" = {id}"));
         let sandbox = with(&with(&rows[CAPTURE], OPERATION, SANDBOX), TRANSACTION, &tested.id);
         Self { live, _rates: directory, rows, refused, unconfirmed, void, sandbox }
     }
@@ -340,7 +341,7 @@ async fn a_settlement_file_of_many_rows_is_compared() {
     };
     let added = place.change(&format!(
         "INSERT INTO trail (\"transaction\", step, created, movement, amount, balance, fee_flat,
-             fee_rate, operation)
+             fee_rate, acquirer_key)
          SELECT \"transaction\", number, created, movement, 100, 0, 0, 0, {key}
          FROM trail, {numbers} WHERE \"transaction\" = {}",
         place.bytes(&other[TRANSACTION])

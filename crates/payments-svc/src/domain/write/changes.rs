@@ -280,7 +280,7 @@ pub(crate) enum StepOrigin {
 }
 
 impl StepOrigin {
-    pub(crate) fn operation(&self) -> Option<&AcquirerKey> {
+    pub(crate) fn acquirer_key(&self) -> Option<&AcquirerKey> {
         match self {
             Self::Request(key) => Some(key),
             Self::Dispute(_) | Self::Refusal(_) => None,

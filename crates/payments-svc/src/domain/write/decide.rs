@@ -122,8 +122,8 @@ impl Batch {
                 self.handle_notification(notification, (*exchange, *fee_exchange))
             }
             Action::RecordSending(report) => self.record_sending(report),
-            Action::RefuseEntry { entry, transaction, operation } => {
-                self.refuse_entry(*entry, *transaction, *operation)
+            Action::RefuseEntry { entry, transaction, key } => {
+                self.refuse_entry(*entry, *transaction, *key)
             }
             Action::StartInvitationAttempt { invitation, jitter } => {
                 self.start_invitation_attempt(*invitation, *jitter)

@@ -25,7 +25,7 @@ pub(crate) struct LoadedRows {
     /// Transactions, each with the captures that its writes need.
     pub(crate) transactions: HashMap<Id, LoadedTransaction>,
     /// Steps that were not refused before, by transaction and key at the acquirer.
-    pub(crate) operations: HashMap<(Id, AcquirerKey), RefusedStep>,
+    pub(crate) refusable_steps: HashMap<(Id, AcquirerKey), RefusedStep>,
     pub(crate) outbox_entries: HashSet<Id>,
     /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
@@ -66,7 +66,7 @@ impl LoadedRows {
             shards,
             keys: HashMap::new(),
             transactions: HashMap::new(),
-            operations: HashMap::new(),
+            refusable_steps: HashMap::new(),
             outbox_entries: HashSet::new(),
             balances: HashMap::new(),
             pending_payments: HashMap::new(),

@@ -39,7 +39,7 @@ pub(crate) struct Needs {
     pub(crate) transactions: BTreeMap<Id, CapturesToLoad>,
     /// Captures, refunds and voids that may be refused, by transaction and key at the acquirer. Each
     /// with what disputes have taken of the captures of its transaction.
-    pub(crate) operations: BTreeSet<(Id, AcquirerKey)>,
+    pub(crate) refusals: BTreeSet<(Id, AcquirerKey)>,
     pub(crate) outbox_entries: BTreeSet<Id>,
     /// Pending payments, each with its idempotency key.
     pub(crate) pending_payments: BTreeSet<Id>,
@@ -130,9 +130,9 @@ impl Needs {
                 };
                 self.add_transaction(*transaction, captures);
             }
-            Action::RefuseEntry { entry, transaction, operation } => {
+            Action::RefuseEntry { entry, transaction, key } => {
                 self.outbox_entries.insert(*entry);
-                self.add_refusal(*transaction, *operation);
+                self.add_refusal(*transaction, *key);
             }
             Action::RecordNotification { notification, .. } => {
                 if let AcquirerEvent::Refused { operation, .. } = notification.event {
@@ -159,9 +159,9 @@ impl Needs {
         }
     }
 
-    fn add_refusal(&mut self, transaction: Id, operation: AcquirerKey) {
+    fn add_refusal(&mut self, transaction: Id, key: AcquirerKey) {
         self.add_transaction(transaction, CapturesToLoad::All);
-        self.operations.insert((transaction, operation));
+        self.refusals.insert((transaction, key));
     }
 
     fn add_transaction(&mut self, transaction: Id, captures: CapturesToLoad) {

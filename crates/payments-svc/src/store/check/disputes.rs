@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
         test: Rows(
             "SELECT held.\"transaction\" AS place,
                  held.amount || ', gross ' || held.gross || ', fee ' || held.fee AS kept,
-                 'at most ' || amount_out || ', gross ' || gross_out || ', fee ' || fee_out
+                 'at most ' || amount_returned || ', gross ' || gross_returned || ', fee ' || fee_returned
                      AS computed
              FROM (
                  SELECT \"transaction\", step, sum(slices.amount) AS amount, sum(gross) AS gross,
@@ -110,8 +110,8 @@ pub(super) const RULES: &[Rule] = &[
                  WHERE NOT again AND decision IS DISTINCT FROM 'won' GROUP BY \"transaction\", step
              ) AS held LEFT JOIN captures ON captures.\"transaction\" = held.\"transaction\"
                  AND captures.step = held.step
-             WHERE captures.step IS NULL OR held.amount > amount_out OR held.gross > gross_out
-                 OR held.fee > fee_out",
+             WHERE captures.step IS NULL OR held.amount > amount_returned OR held.gross > gross_returned
+                 OR held.fee > fee_returned",
         ),
     },
     Rule {

@@ -36,7 +36,7 @@ const CHANGED: &str = "WITH chosen AS MATERIALIZED (
 ), transactions AS (SELECT * FROM {stored}transactions WHERE id {in_chosen}
 ), trail AS (SELECT * FROM {stored}trail WHERE \"transaction\" {in_chosen}
 ), captures AS (SELECT * FROM {stored}captures WHERE \"transaction\" {in_chosen}
-), instructions AS (SELECT * FROM {stored}instructions WHERE \"transaction\" {in_chosen}
+), outbox AS (SELECT * FROM {stored}outbox WHERE \"transaction\" {in_chosen}
 ), disputes AS (SELECT * FROM {stored}disputes WHERE \"transaction\" {in_chosen}
 ), slices AS (SELECT * FROM {stored}slices WHERE dispute {in_chosen_disputes}
 ), lines AS (SELECT * FROM {stored}lines WHERE id {in_chosen_lines}

@@ -55,34 +55,38 @@ pub(super) const RULES: &[Rule] = &[
                  transactions.currency || ' ' || transactions.amount AS kept,
                  authorizations.currency || ' ' || authorizations.amount AS computed
              FROM transactions
-             JOIN authorizations ON authorizations.operation = transactions.operation",
+             JOIN authorizations ON authorizations.pending_payment
+                 = transactions.pending_payment",
         ),
     },
     Rule {
         name: "a pending payment has no transaction",
         test: Rows(
-            "SELECT operations.id AS place, 'a transaction' AS kept, 'no transaction' AS computed
-             FROM operations JOIN transactions ON operation = operations.id",
+            "SELECT pending_payments.id AS place, 'a transaction' AS kept,
+                 'no transaction' AS computed
+             FROM pending_payments JOIN transactions
+                 ON transactions.pending_payment = pending_payments.id",
         ),
     },
     Rule {
         name: "a failed payment does not use up its link",
         test: Rows(
             "SELECT transactions.id AS place, 'used' AS kept, 'free' AS computed
-             FROM used_links JOIN transactions ON transactions.operation = used_links.operation
+             FROM used_links JOIN transactions 
+                 ON transactions.pending_payment = used_links.pending_payment
              WHERE error IS NOT NULL",
         ),
     },
     Rule {
         name: "an outbox entry has the amount of its step, or of its transaction (reversal)",
         test: Rows(
-            "SELECT instructions.id AS place, instructions.amount AS kept,
-                 CASE WHEN instructions.movement = 'reverse'
+            "SELECT outbox.id AS place, outbox.amount AS kept,
+                 CASE WHEN outbox.movement = 'reverse'
                      THEN transactions.amount ELSE trail.amount END AS computed
-             FROM instructions
-             LEFT JOIN transactions ON transactions.id = instructions.\"transaction\"
-             LEFT JOIN trail ON trail.\"transaction\" = instructions.\"transaction\"
-                 AND trail.step = instructions.step AND trail.movement = instructions.movement",
+             FROM outbox
+             LEFT JOIN transactions ON transactions.id = outbox.\"transaction\"
+             LEFT JOIN trail ON trail.\"transaction\" = outbox.\"transaction\"
+                 AND trail.step = outbox.step AND trail.movement = outbox.movement",
         ),
     },
     Rule {
@@ -190,7 +194,7 @@ pub(super) const RULES: &[Rule] = &[
              UNION ALL SELECT \"transaction\", slices.amount, 0
              FROM slices JOIN disputes ON disputes.id = dispute
              WHERE NOT again AND decision IS DISTINCT FROM 'won'
-             UNION ALL SELECT \"transaction\", 0, amount_out FROM captures",
+             UNION ALL SELECT \"transaction\", 0, amount_returned FROM captures",
         ),
     },
     Rule {
@@ -201,7 +205,7 @@ pub(super) const RULES: &[Rule] = &[
              UNION ALL SELECT \"transaction\", slices.gross, 0
              FROM slices JOIN disputes ON disputes.id = dispute
              WHERE NOT again AND decision IS DISTINCT FROM 'won'
-             UNION ALL SELECT \"transaction\", 0, gross_out FROM captures",
+             UNION ALL SELECT \"transaction\", 0, gross_returned FROM captures",
         ),
     },
     Rule {
@@ -212,15 +216,15 @@ pub(super) const RULES: &[Rule] = &[
              UNION ALL SELECT \"transaction\", slices.fee, 0
              FROM slices JOIN disputes ON disputes.id = dispute
              WHERE NOT again AND decision IS DISTINCT FROM 'won'
-             UNION ALL SELECT \"transaction\", 0, fee_out FROM captures",
+             UNION ALL SELECT \"transaction\", 0, fee_returned FROM captures",
         ),
     },
     Rule {
         name: "a fully returned capture has returned its whole gross and fee",
         test: Rows(
-            "SELECT \"transaction\" AS place, gross_out || ' less ' || fee_out AS kept,
+            "SELECT \"transaction\" AS place, gross_returned || ' less ' || fee_returned AS kept,
                  gross || ' less ' || fee AS computed
-             FROM captures WHERE amount_out = amount",
+             FROM captures WHERE amount_returned = amount",
         ),
     },
     Rule {
@@ -229,7 +233,7 @@ pub(super) const RULES: &[Rule] = &[
             "SELECT \"transaction\" AS place, balance AS kept, 0 AS computed
              FROM lines WHERE \"transaction\" IS NOT NULL
              UNION ALL SELECT \"transaction\", 0, 
-                 CASE WHEN refused THEN 0 ELSE gross - fee END - gross_out + fee_out FROM captures
+                 CASE WHEN refused THEN 0 ELSE gross - fee END - gross_returned + fee_returned FROM captures
              UNION ALL SELECT \"transaction\", 0, -fee_flat FROM trail
              UNION ALL SELECT disputes.\"transaction\", 0, -lines.fee
              FROM disputes JOIN lines ON lines.id = line

@@ -3,7 +3,7 @@
 //!
 //! The locks, in the order in which a batch takes them:
 //!
-//! 1. Rows of merchants, operations (pending payments), invitations, transactions, and apps (with
+//! 1. Rows of merchants, pending payments, invitations, transactions, and apps (with
 //!    their API keys and webhooks), in this order ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
 //! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
 //! 3. For a payout only: the row of the open run, then all rows of the balance, in order. The
@@ -339,7 +339,10 @@ async fn locked(
     let mut plan = Plan::default();
     for (sql, ids) in [
         ("SELECT id FROM merchants WHERE id = ANY($1)", merchants.map(Id::param).collect()),
-        ("SELECT id FROM operations WHERE id = ANY($1)", pending_payments.map(Id::param).collect()),
+        (
+            "SELECT id FROM pending_payments WHERE id = ANY($1)",
+            pending_payments.map(Id::param).collect(),
+        ),
         ("SELECT id FROM invitations WHERE id = ANY($1)", invitations.map(Id::param).collect()),
         ("SELECT id FROM transactions WHERE id = ANY($1)", transactions.map(Id::param).collect()),
         ("SELECT id FROM apps WHERE id = ANY($1)", apps.map(Id::param).collect()),

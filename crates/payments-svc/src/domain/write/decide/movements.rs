@@ -105,10 +105,10 @@ impl Batch {
         self.set_captures(transaction, &change);
         self.update_transaction(transaction, loaded, &change);
         if let Some(step) = &step {
-            if let Some(key) = origin.operation() {
+            if let Some(key) = origin.acquirer_key() {
                 let Step { movement, amount, balance, fee, .. } = *step;
                 let refusable = RefusedStep { number, movement, amount, balance, fee };
-                self.known.operations.insert((transaction, *key), refusable);
+                self.known.refusable_steps.insert((transaction, *key), refusable);
             }
             let step = step.clone();
             self.changes.steps.push(NumberedStep { transaction, number, step, origin });

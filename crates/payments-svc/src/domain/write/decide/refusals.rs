@@ -13,26 +13,22 @@ impl Batch {
         &mut self,
         entry: Id,
         transaction: Id,
-        operation: AcquirerKey,
+        key: AcquirerKey,
     ) -> ActionResult {
         if !self.known.outbox_entries.contains(&entry) {
             return Err(Rejection::NotFound);
         }
-        self.refuse(transaction, operation)?;
+        self.refuse(transaction, key)?;
         self.known.outbox_entries.remove(&entry);
         self.changes.deleted_outbox_entries.insert(entry);
         done(Outcome::Done)
     }
 
-    /// Books the refusal of an operation. Does nothing if no step has the key, as for a reversal of
-    /// an authorization, or if it was refused before.
-    pub(super) fn refuse(
-        &mut self,
-        transaction: Id,
-        operation: AcquirerKey,
-    ) -> Result<(), Rejection> {
-        let name = (transaction, operation);
-        let Some(step) = self.known.operations.get(&name).copied() else { return Ok(()) };
+    /// Books the refusal of a capture, refund or void. Does nothing if no step has the key, as for a
+    /// reversal of an authorization, or if it was refused before.
+    pub(super) fn refuse(&mut self, transaction: Id, key: AcquirerKey) -> Result<(), Rejection> {
+        let name = (transaction, key);
+        let Some(step) = self.known.refusable_steps.get(&name).copied() else { return Ok(()) };
         let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
         let (merchant, disputed) = (loaded.merchant, loaded.state.amounts.disputed);
         let mut state = loaded.state.clone();
@@ -48,7 +44,7 @@ impl Batch {
             }
             None => drop(self.changes.refused_voids.insert((transaction, step.number))),
         }
-        self.known.operations.remove(&name);
+        self.known.refusable_steps.remove(&name);
         let version = TransactionVersion { transaction, steps: state.steps, disputed };
         self.add_event(merchant, EventType::AcquirerRefused, Fact::Transaction(version));
         if let Some(void) = void {

@@ -236,7 +236,7 @@ impl Batch {
                     // again.
                     let is_used = |keyed: &KeyedRequest| {
                         let key = keyed.acquirer_key();
-                        tables.origins.values().any(|origin| origin.operation() == Some(&key))
+                        tables.origins.values().any(|origin| origin.acquirer_key() == Some(&key))
                     };
                     let is_free = |keyed: &KeyedRequest| !(is_used(keyed) && is_forgotten(keyed));
                     Write { keyed: write.keyed.filter(is_free), ..write }
@@ -373,8 +373,8 @@ impl WriteSpec {
                 let entry = pick(&tables.outbox_entries, 9, choice);
                 let known = tables.outbox_entries.get(&entry);
                 let transaction = known.map_or(Id::MAX, |known| known.transaction);
-                let operation = known.map_or(AcquirerKey::Id(entry), |known| known.key);
-                Action::RefuseEntry { entry, transaction, operation }
+                let key = known.map_or(AcquirerKey::Id(entry), |known| known.key);
+                Action::RefuseEntry { entry, transaction, key }
             }
             Kind::DeleteEvents => {
                 Action::DeleteEvents { events: vec![pick(&tables.events, 9, choice)] }
@@ -553,7 +553,7 @@ impl WriteSpec {
             }
             Kind::Decided => AcquirerEvent::Decided { dispute, decision: Decision::Lost },
             _ if self.amount % 3 == 0 => {
-                let origins = tables.origins.values().filter_map(StepOrigin::operation);
+                let origins = tables.origins.values().filter_map(StepOrigin::acquirer_key);
                 let operation = origins.copied().nth(usize::from(self.second_choice) % 8);
                 let operation = operation.unwrap_or(AcquirerKey::Request([7; 32]));
                 AcquirerEvent::Refused { operation, reason: None }

@@ -121,9 +121,9 @@ impl Tables {
                 known.transactions.insert(id, loaded);
             }
         }
-        for (transaction, key) in &needs.operations {
+        for (transaction, key) in &needs.refusals {
             if let Some(step) = self.refusable(*transaction, *key) {
-                known.operations.insert((*transaction, *key), step);
+                known.refusable_steps.insert((*transaction, *key), step);
             }
             let disputed = self.taken_by_disputes(*transaction);
             if let Some(loaded) = known.transactions.get_mut(transaction) {
@@ -214,11 +214,11 @@ impl Tables {
         let emails: Vec<_> = self.users.values().map(email).collect();
         let merchants = self.merchants.keys();
         let emails = merchants.flat_map(|id| emails.iter().map(|email| (*id, email.clone())));
-        let operations = self.origins.iter();
-        let operations =
-            operations.filter_map(|((id, _), origin)| Some((*id, *origin.operation()?)));
+        let refusals = self.origins.iter();
+        let refusals =
+            refusals.filter_map(|((id, _), origin)| Some((*id, *origin.acquirer_key()?)));
         Needs {
-            operations: operations.collect(),
+            refusals: refusals.collect(),
             outbox_entries: self.outbox_entries.keys().copied().collect(),
             keys: self.keys.keys().cloned().collect(),
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
