@@ -45,7 +45,7 @@ const WARN_EVERY: Duration = Duration::from_secs(60);
 pub struct Usage {
     /// Value of the label `limit`.
     pub name: &'static str,
-    /// Current use: bytes, connections, operations or keys.
+    /// Current use: bytes, connections, writes or keys.
     pub used: u64,
     /// Maximum use, or 0 if the limit is off.
     pub limit: u64,
@@ -117,7 +117,7 @@ pub struct LimitMetrics {
 impl LimitMetrics {
     /// Reports these limits at each scrape.
     pub fn new(limits: Vec<Arc<dyn Limited>>) -> Result<Self, prometheus::Error> {
-        let used = "Current use of a limit: bytes, connections, operations or keys.";
+        let used = "Current use of a limit: bytes, connections, writes or keys.";
         let max = "Maximum use of a limit; 0 if the limit is off.";
         let rejections = "Rejections by a limit, and connections that it closed.";
         let (gauge, counter) = (MetricType::GAUGE, MetricType::COUNTER);

@@ -27,12 +27,12 @@ use shuttle::{
 
 const CALLERS: usize = 6;
 
-/// Number of the engine's own operations.
+/// Number of the engine's own writes.
 const OWN_WORK: usize = 2;
 
 const MIB: usize = 1024 * 1024;
 
-/// Two operations of this size fill the queue.
+/// Two writes of this size fill the queue.
 const LARGE: usize = 32 * MIB;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ enum Outcome {
     Locked(usize),
 }
 
-struct Operation {
+struct Write {
     number: usize,
     key: u64,
     bytes: usize,
@@ -55,7 +55,7 @@ struct Operation {
     attempts: AtomicUsize,
 }
 
-impl Operation {
+impl Write {
     fn new(number: usize, outcome: Outcome, bytes: usize) -> Self {
         let key = thread_rng().gen_range(0..3);
         Self { number, key, bytes, outcome, attempts: AtomicUsize::new(0) }
@@ -65,15 +65,15 @@ impl Operation {
 /// The work of the engine so far.
 #[derive(Default)]
 struct Seen {
-    /// How often each operation was written.
+    /// How often each write was written.
     written: BTreeMap<usize, usize>,
-    /// The conflict keys of the operations of each running batch.
+    /// The lock keys of the writes of each running batch.
     running: BTreeMap<usize, Vec<u64>>,
     batches: usize,
     own_work: usize,
 }
 
-/// An engine that runs at most `BATCHES` batches at the same time. Operations may come too late if
+/// An engine that runs at most `BATCHES` batches at the same time. Writes may come too late if
 /// it `IS_HURRIED`.
 struct Scripted<const BATCHES: usize, const IS_HURRIED: bool>(Arc<Mutex<Seen>>);
 
@@ -101,35 +101,35 @@ impl<const BATCHES: usize, const IS_HURRIED: bool> Engine for Scripted<BATCHES, 
     const LIMITS: Limits = Limits {
         batches: BATCHES,
         another_at: 2,
-        operations: 3,
+        writes: 3,
         rows: 2,
         bytes: LARGE,
         start_timeout: if IS_HURRIED { Duration::from_secs(1) } else { Duration::MAX },
     };
-    type Operation = Operation;
+    type Write = Write;
     type Answer = usize;
-    type Known = ();
+    type LoadedRows = ();
     type Changes = Vec<Outcome>;
     type Open<'e> = Open;
 
-    fn cost(operation: &Operation) -> Cost {
-        Cost { rows: 1, bytes: operation.bytes, is_follow_up: false }
+    fn cost(write: &Write) -> Cost {
+        Cost { rows: 1, bytes: write.bytes, is_follow_up: false }
     }
 
-    fn exclusive(operation: &Operation, keys: &mut Vec<u64>) {
-        keys.push(operation.key);
+    fn lock_keys(write: &Write, keys: &mut Vec<u64>) {
+        keys.push(write.key);
     }
 
-    fn own_work(&self, is_idle: bool) -> Option<Operation> {
+    fn own_work(&self, is_idle: bool) -> Option<Write> {
         let mut seen = lock(&self.0);
         (is_idle && seen.own_work < OWN_WORK).then(|| {
             seen.own_work += 1;
-            Operation::new(CALLERS + seen.own_work, Outcome::Done, 0)
+            Write::new(CALLERS + seen.own_work, Outcome::Done, 0)
         })
     }
 
-    async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Open, ()>, Failure> {
-        let keys: Vec<u64> = batch.iter().map(|operation| operation.key).collect();
+    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Open, ()>, Failure> {
+        let keys: Vec<u64> = batch.iter().map(|write| write.key).collect();
         let open = {
             let mut seen = lock(&self.0);
             let rows = Self::LIMITS.rows;
@@ -137,7 +137,7 @@ impl<const BATCHES: usize, const IS_HURRIED: bool> Engine for Scripted<BATCHES, 
             assert!(seen.running.len() < BATCHES, "at most {BATCHES} batches run");
             if BATCHES > 1 {
                 let is_running = |key| seen.running.values().flatten().any(|other| other == key);
-                assert!(!keys.iter().any(is_running), "a conflict key is in two running batches");
+                assert!(!keys.iter().any(is_running), "a lock key is in two running batches");
             }
             seen.batches += 1;
             let batch = seen.batches;
@@ -145,31 +145,27 @@ impl<const BATCHES: usize, const IS_HURRIED: bool> Engine for Scripted<BATCHES, 
             Open { seen: Arc::clone(&self.0), batch }
         };
         yield_now().await;
-        let is_locked = |operation: &Operation| {
-            let attempt = operation.attempts.fetch_add(1, Ordering::Relaxed);
-            matches!(operation.outcome, Outcome::Locked(times) if attempt < times)
+        let is_locked = |write: &Write| {
+            let attempt = write.attempts.fetch_add(1, Ordering::Relaxed);
+            matches!(write.outcome, Outcome::Locked(times) if attempt < times)
         };
-        let indexes = batch.iter().enumerate().filter(|(_, operation)| is_locked(operation));
+        let indexes = batch.iter().enumerate().filter(|(_, write)| is_locked(write));
         let locked = indexes.map(|(index, _)| index).collect();
         Ok(Loaded { open, known: (), locked })
     }
 
-    fn decide(
-        &self,
-        (): (),
-        batch: &[&Operation],
-    ) -> Result<Decided<usize, Vec<Outcome>>, Panicked> {
-        let mut operations = batch.iter();
-        if let Some(index) = operations.position(|operation| operation.outcome == Outcome::Panics) {
+    fn decide(&self, (): (), batch: &[&Write]) -> Result<Decided<usize, Vec<Outcome>>, Panicked> {
+        let mut writes = batch.iter();
+        if let Some(index) = writes.position(|write| write.outcome == Outcome::Panics) {
             return Err(Panicked(index));
         }
-        let outcome = |operation: &&Operation| match operation.outcome {
-            Outcome::Conflicts(times) if operation.attempts.load(Ordering::Relaxed) > times => {
+        let outcome = |write: &&Write| match write.outcome {
+            Outcome::Conflicts(times) if write.attempts.load(Ordering::Relaxed) > times => {
                 Outcome::Done
             }
             outcome => outcome,
         };
-        let answers = batch.iter().map(|operation| operation.number).collect();
+        let answers = batch.iter().map(|write| write.number).collect();
         Ok(Decided { answers, changes: batch.iter().map(outcome).collect() })
     }
 
@@ -183,7 +179,7 @@ impl<const BATCHES: usize, const IS_HURRIED: bool> Engine for Scripted<BATCHES, 
             match outcome {
                 Outcome::Done | Outcome::Locked(_) | Outcome::Panics => {}
                 Outcome::Conflicts(_) => return Err(Failure::Conflict(cause())),
-                Outcome::ViolatesConstraint => return Err(Failure::Operation(cause())),
+                Outcome::ViolatesConstraint => return Err(Failure::Write(cause())),
                 Outcome::Fails => return Err(Failure::Unknown(cause())),
             }
         }
@@ -194,21 +190,21 @@ impl<const BATCHES: usize, const IS_HURRIED: bool> Engine for Scripted<BATCHES, 
     }
 }
 
-/// The end of an operation, as its caller sees it.
+/// The end of a write, as its caller sees it.
 #[derive(Debug)]
 enum Known {
     /// It was answered, or rejected.
     Answered(Result<usize, WriteError>),
-    /// The caller disconnected after the operation was queued.
+    /// The caller disconnected after the write was queued.
     Left,
 }
 
-async fn call<E: Engine<Operation = Operation, Answer = usize>>(
+async fn call<E: Engine<Write = Write, Answer = usize>>(
     queue: Queue<E>,
-    operation: Operation,
+    write: Write,
     leaves: bool,
 ) -> Known {
-    let mut write = pin!(queue.write(operation));
+    let mut write = pin!(queue.write(write));
     match poll!(&mut write) {
         Poll::Ready(answer) => Known::Answered(answer),
         Poll::Pending if leaves => Known::Left,
@@ -220,12 +216,12 @@ async fn call<E: Engine<Operation = Operation, Answer = usize>>(
     }
 }
 
-/// The operations of a run.
+/// The writes of a run.
 struct Plan {
     outcomes: &'static [Outcome],
-    /// Bytes of every second operation.
+    /// Bytes of every second write.
     bytes: usize,
-    /// Whether the queue may reject an operation, because it is full or starts too late.
+    /// Whether the queue may reject a write, because it is full or starts too late.
     overloads: bool,
 }
 
@@ -268,7 +264,7 @@ fn operations_that_start_too_late_are_rejected_and_not_written() {
     explore(move || run::<2, true>(&plan));
 }
 
-/// Callers write operations while another task stops the runner.
+/// Callers send writes while another task stops the runner.
 fn run<const BATCHES: usize, const IS_HURRIED: bool>(plan: &Plan) {
     let seen = Arc::<Mutex<Seen>>::default();
     let (queue, runner) = Queue::new(Scripted::<BATCHES, IS_HURRIED>(Arc::clone(&seen)));
@@ -277,8 +273,8 @@ fn run<const BATCHES: usize, const IS_HURRIED: bool>(plan: &Plan) {
     let callers: Vec<_> = (0..CALLERS)
         .map(|number| {
             let outcome = plan.outcomes[random(plan.outcomes.len())];
-            let operation = Operation::new(number, outcome, random(2) * plan.bytes);
-            (outcome, spawn(call(queue.clone(), operation, random(4) == 0)))
+            let write = Write::new(number, outcome, random(2) * plan.bytes);
+            (outcome, spawn(call(queue.clone(), write, random(4) == 0)))
         })
         .collect();
     let stopping = spawn({
@@ -302,7 +298,7 @@ fn run<const BATCHES: usize, const IS_HURRIED: bool>(plan: &Plan) {
             let is_allowed = plan.allows(number, outcome, &known, times);
             assert!(is_allowed, "{outcome:?}: {known:?}, written {times} times");
         }
-        let late = queue.write(Operation::new(CALLERS, Outcome::Done, 0)).await;
+        let late = queue.write(Write::new(CALLERS, Outcome::Done, 0)).await;
         assert!(matches!(late, Err(WriteError::Stopped)), "{late:?}");
     });
     assert_eq!(lock(&seen).own_work, OWN_WORK, "own work is done before the end");
@@ -310,7 +306,7 @@ fn run<const BATCHES: usize, const IS_HURRIED: bool>(plan: &Plan) {
 }
 
 impl Plan {
-    /// Whether an operation with this outcome may be answered like this, and be written so often.
+    /// Whether a write with this outcome may be answered like this, and be written so often.
     fn allows(&self, number: usize, outcome: Outcome, known: &Known, times: usize) -> bool {
         let succeeds =
             matches!(outcome, Outcome::Done | Outcome::Conflicts(_) | Outcome::Locked(_));
@@ -321,7 +317,7 @@ impl Plan {
                 times == 0
                     && match error {
                         WriteError::Overloaded => self.overloads,
-                        WriteError::OutcomeUnknown(_) => {
+                        WriteError::Failed(_) => {
                             outcome == Outcome::ViolatesConstraint || batch_fails
                         }
                         WriteError::DiskFull => false,

@@ -4,19 +4,19 @@
 //! repository: see `docs/decisions/README.md`.
 
 mod access;
+pub(crate) mod decide;
 mod epoch;
-pub(crate) mod fold;
 mod key;
 mod lifespan;
 mod log;
 mod object;
-mod operation;
 mod precondition;
 mod refusal;
 mod session;
 mod value;
 mod watch_counts;
 mod watches;
+mod write;
 
 pub(crate) use access::{
     AccessRules, Action, AdoptedRules, KeyRule, MAX_RULES, PartRule, Permit, Rule, RulesDigest,
@@ -27,7 +27,6 @@ pub(crate) use key::{InvalidKey, Key, Pattern, Shape};
 pub(crate) use lifespan::{Cause, InvalidTtl, Lifespan, PresenceGrace, Ttl};
 pub(crate) use log::{Entry, Record, Revision};
 pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, StoredObject, write_key};
-pub(crate) use operation::{Answer, Done, OVERHEAD, Operation, Rules};
 pub(crate) use precondition::{ETag, InvalidETag, Precondition};
 pub(crate) use refusal::Refusal;
 pub(crate) use session::{
@@ -37,3 +36,4 @@ pub(crate) use session::{
 pub(crate) use value::{InvalidValue, Value};
 pub(crate) use watch_counts::WatchCounts;
 pub(crate) use watches::Watches;
+pub(crate) use write::{Answer, Done, OVERHEAD, Rules, Write};

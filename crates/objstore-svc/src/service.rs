@@ -228,7 +228,7 @@ pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> 
 impl process::Running for Running {
     async fn failed(&mut self) {
         let ended = tokio::select! {
-            () = self.store.failed() => "store",
+            () = self.store.writer_ended() => "store",
             _ = &mut self.serving => "accept loop",
             _ = &mut self.dispatching => "dispatcher",
         };

@@ -1,26 +1,26 @@
 //! The durable state of the service, on one of two engines: SQLite or PostgreSQL.
 //!
-//! Every operation is atomic, and durable before it is answered. Reads go straight to the engine.
+//! Every write is atomic, and durable before it is answered. Reads go straight to the engine.
 //! All writes take the same path on both engines:
 //!
-//! 1. A method of [`Store`] puts an [`Operation`] into the engine's queue (`common::batch`) and
+//! 1. A method of [`Store`] puts an [`Write`] into the engine's queue (`common::batch`) and
 //!    waits for the answer. If the queue is full, the write fails immediately with
 //!    [`StoreError::Overloaded`], so a caller may repeat it.
-//! 2. The runner gathers pending operations into a batch, so that they share one commit. One batch
+//! 2. The runner gathers pending writes into a batch, so that they share one commit. One batch
 //!    runs at a time, because its revisions follow those of the batch before it (`shared.rs`).
 //! 3. The engine begins a transaction and loads the rows that the batch depends on (`Needs::of`),
 //!    and no others.
-//! 4. The domain decides the operations in order, in memory (`fold::decide`). Each sees the changes
-//!    of those before it, so a precondition cannot race with another operation of its batch. The
+//! 4. The domain decides the writes in order, in memory (`decide::decide`). Each sees the changes
+//!    of those before it, so a precondition cannot race with another write of its batch. The
 //!    domain has all rules, and an engine has none, so the engines behave alike.
 //! 5. The engine writes the changed rows and the records of the change log in the same transaction,
 //!    and commits. A reader therefore never sees a change without its record.
 //! 6. After the commit, the engine removes ended sessions from the cache, sends the new records to
 //!    the [`Feed`], and the runner sends the answers. Refusals wait for the commit, too: they
-//!    may depend on an earlier operation of the batch.
+//!    may depend on an earlier write of the batch.
 //!
-//! If a commit fails, its outcome is unknown: every operation of the batch fails with
-//! [`StoreError::OutcomeUnknown`]. An operation that panics, or whose rows the database rejects,
+//! If a commit fails, its outcome is unknown: every write of the batch fails with
+//! [`StoreError::WriteFailed`]. A write that panics, or whose rows the database rejects,
 //! fails alone: the runner repeats the batch without it.
 //!
 //! The process also keeps in memory: sessions that were looked up (`sessions.rs`), on SQLite objects
@@ -49,9 +49,9 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use crate::domain::{
-    AdoptedRules, Answer, ClientId, EpochId, Intent, Key, Lifespan, Lifetime, Object, Operation,
-    OwnerRule, Pattern, Record, Refusal, Revision, RulesDigest, Session, StoredObject, Timestamp,
-    TokenDigest, Watches,
+    AdoptedRules, Answer, ClientId, EpochId, Intent, Key, Lifespan, Lifetime, Object, OwnerRule,
+    Pattern, Record, Refusal, Revision, RulesDigest, Session, StoredObject, Timestamp, TokenDigest,
+    Watches, Write,
 };
 
 mod import;
@@ -134,7 +134,7 @@ pub(crate) fn confirm_clock(config: &StoreConfig) -> Result<(), ClockError> {
     clock::confirm(config.database.as_ref(), &config.data_dir, sqlite::DATABASE)
 }
 
-/// Why an operation or a read failed. A rejected operation is not an error here: its answer is a
+/// Why a write or a read failed. A rejected write is not an error here: its answer is a
 /// [`Refusal`].
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
@@ -144,20 +144,20 @@ pub(crate) enum StoreError {
     Overloaded,
     /// A write failed. It is unknown whether it was committed.
     #[error("the write failed: it may or may not be committed")]
-    OutcomeUnknown(#[source] Box<dyn std::error::Error + Send + Sync>),
+    WriteFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The disk is full. A write was refused.
     #[error("the disk is full: try again later")]
     DiskFull,
     #[error("the store could not be read")]
-    NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
+    ReadFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A socket has to be closed although the store works: the change log was trimmed before this
     /// process dispatched all of its records, or the client has too many ended watches.
     #[error("the socket cannot continue: the client has to reconnect")]
     SocketLost,
     #[error("timeout: committed changes were not dispatched to sockets in time")]
     DispatchTimeout,
-    /// A bug: the operation or the read panicked. Nothing was written.
-    #[error("the operation panicked")]
+    /// A bug: the write or the read panicked. Nothing was written.
+    #[error("the write panicked")]
     Panicked,
 }
 
@@ -256,8 +256,8 @@ pub(crate) struct Stats {
     pub(crate) clients: u64,
     /// Batches committed since the start of this process.
     pub(crate) commits: u64,
-    /// Operations in these batches.
-    pub(crate) operations: u64,
+    /// Writes in these batches.
+    pub(crate) writes: u64,
     /// Objects that this process deleted because they expired or their client was gone.
     pub(crate) expired: u64,
     /// Bytes of pending writes.
@@ -336,8 +336,8 @@ impl Store {
     }
 
     /// Resolves when the writer has ended and cannot recover: the process should exit.
-    pub(crate) async fn failed(&self) {
-        engine!(self, engine => engine.failed().await)
+    pub(crate) async fn writer_ended(&self) {
+        engine!(self, engine => engine.writer_ended().await)
     }
 
     /// Commits all pending writes, then closes the store.
@@ -354,8 +354,8 @@ impl Store {
         engine!(self, engine => &engine.shared)
     }
 
-    async fn write(&self, operation: Operation) -> Result<Answer, StoreError> {
-        Ok(engine!(self, engine => engine.queue.write(operation).await)?)
+    async fn write(&self, write: Write) -> Result<Answer, StoreError> {
+        Ok(engine!(self, engine => engine.queue.write(write).await)?)
     }
 
     /// The ID of the epoch, for entity tags.
@@ -367,7 +367,7 @@ impl Store {
         let (stats, batches) = engine!(self, engine => (engine.stats(), engine.queue.stats()));
         Stats {
             commits: batches.commits,
-            operations: batches.operations,
+            writes: batches.writes,
             expired: self.shared().expired(),
             waiting_bytes: batches.waiting_bytes,
             ..stats
@@ -390,7 +390,7 @@ impl Store {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Result<(), Refusal>, StoreError> {
-        Ok(self.write(Operation::Register { client, token, now }).await?.map(drop))
+        Ok(self.write(Write::Register { client, token, now }).await?.map(drop))
     }
 
     /// The session of a token, unless it has expired. Read from the cache if possible; if it should
@@ -419,7 +419,7 @@ impl Store {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.change_session(token, Operation::Extend { token, now }).await
+        self.change_session(token, Write::Extend { token, now }).await
     }
 
     /// Ends a session. Another process may accept it from its cache for up to a minute.
@@ -428,7 +428,7 @@ impl Store {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.change_session(token, Operation::End { token, now }).await
+        self.change_session(token, Write::End { token, now }).await
     }
 
     /// Postpones the removal of the session's unused client, because it made a request at `now`.
@@ -439,7 +439,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let Session { client, .. } = session;
-        self.change_session(token, Operation::PostponeRemoval { client, now }).await
+        self.change_session(token, Write::PostponeRemoval { client, now }).await
     }
 
     /// Marks a client as used, so that it stays as long as its sessions. Also removes the cached copy
@@ -449,15 +449,11 @@ impl Store {
         client: ClientId,
         token: TokenDigest,
     ) -> Result<(), StoreError> {
-        self.change_session(token, Operation::MarkUsed { client }).await
+        self.change_session(token, Write::MarkUsed { client }).await
     }
 
-    async fn change_session(
-        &self,
-        token: TokenDigest,
-        operation: Operation,
-    ) -> Result<(), StoreError> {
-        self.write(operation).await.map(drop)?;
+    async fn change_session(&self, token: TokenDigest, write: Write) -> Result<(), StoreError> {
+        self.write(write).await.map(drop)?;
         self.shared().sessions.remove(token);
         Ok(())
     }
@@ -466,7 +462,7 @@ impl Store {
     /// unused clients whose removal is due.
     pub(crate) async fn reap(&self) -> Result<(), StoreError> {
         while let Some(now) = self.clock().turn().await?
-            && self.write(Operation::Reap { now }).await?.is_ok_and(|done| done.more)
+            && self.write(Write::Reap { now }).await?.is_ok_and(|done| done.more)
         {}
         Ok(())
     }
@@ -485,7 +481,7 @@ impl Store {
         intent: Intent,
         lifespan: Lifespan,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        let set = Operation::Set { object: Arc::new(object), intent, lifespan };
+        let set = Write::Set { object: Arc::new(object), intent, lifespan };
         Ok(self.write(set).await?.map(|done| done.revision))
     }
 
@@ -495,7 +491,7 @@ impl Store {
         key: Key,
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        let deleted = self.write(Operation::Delete { key, intent }).await?;
+        let deleted = self.write(Write::Delete { key, intent }).await?;
         Ok(deleted.map(|done| done.revision))
     }
 
@@ -506,7 +502,7 @@ impl Store {
             && engine!(self, engine => engine.is_due(gone, now).await?)
         {
             // An expiry is never refused.
-            let _ = self.write(Operation::Expire { gone, now }).await?;
+            let _ = self.write(Write::Expire { gone, now }).await?;
         }
         Ok(())
     }
@@ -528,7 +524,7 @@ impl Store {
         clients: Vec<ClientId>,
         connected: bool,
     ) -> Result<(), StoreError> {
-        self.write(Operation::KeepPresences { clients, connected }).await.map(drop)
+        self.write(Write::KeepPresences { clients, connected }).await.map(drop)
     }
 
     /// The objects that match `pattern`, with keys after `after` and up to and including `until`,
@@ -561,7 +557,7 @@ impl Store {
         client: ClientId,
         pattern: Pattern,
     ) -> Result<Result<(), Refusal>, StoreError> {
-        Ok(self.write(Operation::Watch { client, pattern }).await?.map(drop))
+        Ok(self.write(Write::Watch { client, pattern }).await?.map(drop))
     }
 
     /// Ends the open watch of `pattern`, if any.
@@ -570,12 +566,12 @@ impl Store {
         client: ClientId,
         pattern: Pattern,
     ) -> Result<(), StoreError> {
-        self.write(Operation::Unwatch { client, pattern }).await.map(drop)
+        self.write(Write::Unwatch { client, pattern }).await.map(drop)
     }
 
     /// Records the access rules of this process in the change log, unless they are the newest ones.
     pub(crate) async fn adopt_rules(&self, digest: RulesDigest) -> Result<(), StoreError> {
-        self.write(Operation::AdoptRules { digest }).await.map(drop)
+        self.write(Write::AdoptRules { digest }).await.map(drop)
     }
 
     pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
@@ -601,7 +597,7 @@ impl Store {
 
 impl From<ClockError> for StoreError {
     fn from(error: ClockError) -> Self {
-        Self::NotRead(error.into())
+        Self::ReadFailed(error.into())
     }
 }
 
@@ -611,9 +607,7 @@ impl From<WriteError> for StoreError {
             WriteError::Overloaded => Self::Overloaded,
             WriteError::Panicked => Self::Panicked,
             WriteError::DiskFull => Self::DiskFull,
-            WriteError::OutcomeUnknown(_) | WriteError::Stopped => {
-                Self::OutcomeUnknown(error.into())
-            }
+            WriteError::Failed(_) | WriteError::Stopped => Self::WriteFailed(error.into()),
         }
     }
 }

@@ -14,9 +14,7 @@ type StoreStats = (Stats, (u64, u64));
 
 const FAMILIES: [Family<StoreStats>; 7] = [
     Family::counter("commits_total", "Batches committed.", |(batches, _)| batches.commits),
-    Family::counter("writes_total", "Writes in committed batches.", |(batches, _)| {
-        batches.operations
-    }),
+    Family::counter("writes_total", "Writes in committed batches.", |(batches, _)| batches.writes),
     Family::counter(
         "batch_conflicts_total",
         "Batches that ran again after a conflict.",

@@ -234,7 +234,7 @@ impl From<WriteError> for StoreError {
             WriteError::Overloaded => Self::Overloaded,
             WriteError::Panicked => Self::Panicked,
             WriteError::DiskFull => Self::DiskFull,
-            WriteError::OutcomeUnknown(_) | WriteError::Stopped => Self::WriteFailed(error.into()),
+            WriteError::Failed(_) | WriteError::Stopped => Self::WriteFailed(error.into()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs one batch until every operation is answered or left for a later batch.
+//! Runs one batch until every write is answered or left for a later batch.
 
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -15,11 +15,11 @@ const RETRIES: u32 = 5;
 const RETRY_AFTER: std::ops::RangeInclusive<u64> = 0..=8;
 
 pub(super) struct Ended<E: Engine> {
-    pub(super) conflict_keys: Vec<u64>,
+    pub(super) lock_keys: Vec<u64>,
     pub(super) bytes: usize,
-    /// Operations for a later batch, because another transaction has locked their rows.
+    /// Writes for a later batch, because another transaction has locked their rows.
     pub(super) locked: Vec<Job<E>>,
-    /// False if a part of the batch failed in the database. Its operations have got an error.
+    /// False if a part of the batch failed in the database. Its writes have got an error.
     pub(super) is_written: bool,
 }
 
@@ -39,12 +39,12 @@ impl From<Failure> for Fault {
 #[error("the engine panicked")]
 struct EnginePanicked;
 
-/// Runs a batch. An operation that panics or violates a constraint fails alone: the others run
+/// Runs a batch. A write that panics or violates a constraint fails alone: the others run
 /// again without it.
 pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Counters) -> Ended<E> {
-    let conflict_keys = jobs.iter().flat_map(|job| job.conflict_keys.iter().copied()).collect();
+    let lock_keys = jobs.iter().flat_map(|job| job.lock_keys.iter().copied()).collect();
     let bytes = jobs.iter().map(|job| job.cost.bytes).sum();
-    let mut ended = Ended { conflict_keys, bytes, locked: Vec::new(), is_written: true };
+    let mut ended = Ended { lock_keys, bytes, locked: Vec::new(), is_written: true };
     let mut parts = vec![(jobs, 0)];
     while let Some((mut jobs, conflicts)) = parts.pop() {
         if jobs.is_empty() {
@@ -72,27 +72,27 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
                 sleep(Duration::from_millis(random_range(RETRY_AFTER))).await;
                 parts.push((jobs, conflicts + 1));
             }
-            Fault::Failed(Failure::Conflict(_) | Failure::Operation(_)) if jobs.len() > 1 => {
+            Fault::Failed(Failure::Conflict(_) | Failure::Write(_)) if jobs.len() > 1 => {
                 let second = jobs.split_off(jobs.len() / 2);
                 parts.extend([(second, 0), (jobs, 0)]);
             }
             Fault::Failed(Failure::Overload(cause)) => {
-                tracing::debug!(%cause, operations = jobs.len(), "batch rejected");
+                tracing::debug!(%cause, writes = jobs.len(), "batch rejected");
                 ended.is_written = false;
                 jobs.into_iter().for_each(|job| job.answer(Err(WriteError::Overloaded)));
             }
             Fault::Failed(Failure::DiskFull(cause)) => {
-                tracing::debug!(%cause, operations = jobs.len(), "no room for a batch");
+                tracing::debug!(%cause, writes = jobs.len(), "no room for a batch");
                 ended.is_written = false;
                 engine.disk_full(jobs.len());
                 jobs.into_iter().for_each(|job| job.answer(Err(WriteError::DiskFull)));
             }
             Fault::Failed(
-                Failure::Conflict(cause) | Failure::Operation(cause) | Failure::Unknown(cause),
+                Failure::Conflict(cause) | Failure::Write(cause) | Failure::Unknown(cause),
             ) => {
-                tracing::debug!(%cause, operations = jobs.len(), "batch failed");
+                tracing::debug!(%cause, writes = jobs.len(), "batch failed");
                 ended.is_written = false;
-                let error = WriteError::OutcomeUnknown(cause);
+                let error = WriteError::Failed(cause);
                 jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
             }
         }
@@ -100,20 +100,20 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
     ended
 }
 
-/// Loads, decides and writes. Returns the answers, and the indexes of the operations without an
+/// Loads, decides and writes. Returns the answers, and the indexes of the writes without an
 /// answer: another transaction has locked their rows.
 async fn attempt<E: Engine>(
     engine: &E,
     jobs: &[Job<E>],
 ) -> Result<(Vec<E::Answer>, Vec<usize>), Fault> {
-    let batch: Vec<&E::Operation> = jobs.iter().map(|job| &job.operation).collect();
+    let batch: Vec<&E::Write> = jobs.iter().map(|job| &job.write).collect();
     let loaded = caught(engine.load(&batch)).await?;
     let is_free = |index: &usize| loaded.locked.binary_search(index).is_err();
     let free: Vec<usize> = (0..batch.len()).filter(is_free).collect();
     if free.is_empty() {
         return Ok((Vec::new(), loaded.locked));
     }
-    let batch: Vec<&E::Operation> = free.iter().map(|&index| batch[index]).collect();
+    let batch: Vec<&E::Write> = free.iter().map(|&index| batch[index]).collect();
     let decided = engine
         .decide(loaded.known, &batch)
         .map_err(|Panicked(index)| Fault::Panicked(Panicked(free[index])))?;
@@ -121,9 +121,9 @@ async fn attempt<E: Engine>(
     Ok((answers, loaded.locked))
 }
 
-/// Calls the engine. A panic counts as [`Failure::Operation`], so that halving the batch finds the
-/// operation.
+/// Calls the engine. A panic counts as [`Failure::Write`], so that halving the batch finds the
+/// write.
 async fn caught<T>(call: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let panicked = |_: Box<dyn Any + Send>| Failure::Operation(Arc::new(EnginePanicked) as Cause);
+    let panicked = |_: Box<dyn Any + Send>| Failure::Write(Arc::new(EnginePanicked) as Cause);
     AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(panic)))
 }

@@ -19,7 +19,7 @@ use super::{
 /// Interval at which an idle engine is asked for own work.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Executes the operations of a [`Queue`](super::Queue).
+/// Executes the writes of a [`Queue`](super::Queue).
 pub struct Runner<E: Engine> {
     engine: E,
     jobs: mpsc::UnboundedReceiver<Job<E>>,
@@ -38,7 +38,7 @@ impl<E: Engine> Runner<E> {
     }
 
     /// Runs batches until [`Queue::stop`](super::Queue::stop) is called or every queue is dropped.
-    /// Then executes all pending operations and the engine's own work, and returns the engine.
+    /// Then executes all pending writes and the engine's own work, and returns the engine.
     pub async fn run(mut self) -> E {
         let (engine, counters) = (&self.engine, &*self.counters);
         let mut waiting = Waiting::new();
@@ -68,8 +68,8 @@ impl<E: Engine> Runner<E> {
             tokio::select! {
                 biased;
                 Some(ended) = running.next() => {
-                    let Ended { conflict_keys, bytes, locked, .. } = ended;
-                    waiting.ended(&conflict_keys, locked, Instant::now());
+                    let Ended { lock_keys, bytes, locked, .. } = ended;
+                    waiting.ended(&lock_keys, locked, Instant::now());
                     engine.after_batch(bytes);
                     while let Ok(job) = self.jobs.try_recv() {
                         waiting.add(job);
@@ -102,9 +102,9 @@ impl<E: Engine> Runner<E> {
 }
 
 fn own_work<E: Engine>(engine: &E, is_idle: bool) -> Option<Job<E>> {
-    let operation = engine.own_work(is_idle)?;
-    let cost = E::cost(&operation);
-    Some(Job::new(operation, cost))
+    let write = engine.own_work(is_idle)?;
+    let cost = E::cost(&write);
+    Some(Job::new(write, cost))
 }
 
 async fn sleep_until_some(instant: Option<Instant>) {

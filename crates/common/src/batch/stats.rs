@@ -7,28 +7,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Stats {
     /// Committed batches.
     pub commits: u64,
-    /// Operations of callers in committed batches, without the engine's own work.
-    pub operations: u64,
+    /// Writes of callers in committed batches, without the engine's own work.
+    pub writes: u64,
     /// Retries of batches because another transaction was faster.
     pub conflicts: u64,
-    /// Operations left for a later batch because their rows were locked.
+    /// Writes left for a later batch because their rows were locked.
     pub postponed: u64,
-    /// Bytes that unanswered operations hold at the moment, without follow-up work.
+    /// Bytes that unanswered writes hold at the moment, without follow-up work.
     pub waiting_bytes: u64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     commits: AtomicU64,
-    operations: AtomicU64,
+    writes: AtomicU64,
     conflicts: AtomicU64,
     postponed: AtomicU64,
 }
 
 impl Counters {
-    pub(super) fn committed(&self, operations: usize, postponed: usize) {
+    pub(super) fn committed(&self, writes: usize, postponed: usize) {
         self.commits.fetch_add(1, Ordering::Relaxed);
-        add(&self.operations, operations);
+        add(&self.writes, writes);
         add(&self.postponed, postponed);
     }
 
@@ -39,7 +39,7 @@ impl Counters {
     pub(super) fn stats(&self, waiting_bytes: u64) -> Stats {
         Stats {
             commits: self.commits.load(Ordering::Relaxed),
-            operations: self.operations.load(Ordering::Relaxed),
+            writes: self.writes.load(Ordering::Relaxed),
             conflicts: self.conflicts.load(Ordering::Relaxed),
             postponed: self.postponed.load(Ordering::Relaxed),
             waiting_bytes,

@@ -1,4 +1,4 @@
-//! The runner with a scripted engine: each operation carries its outcome.
+//! The runner with a scripted engine: each write carries its outcome.
 
 use std::{
     io,
@@ -22,7 +22,7 @@ enum Outcome {
     Unknown,
 }
 
-struct Operation {
+struct Write {
     number: usize,
     key: u64,
     outcome: Outcome,
@@ -30,7 +30,7 @@ struct Operation {
     is_follow_up: bool,
 }
 
-impl Operation {
+impl Write {
     fn new(number: usize, outcome: Outcome) -> Self {
         let key = u64::try_from(number).unwrap();
         Self { number, key, outcome, attempts: AtomicUsize::new(0), is_follow_up: false }
@@ -60,42 +60,39 @@ impl Engine for Scripted {
     const LIMITS: Limits = Limits {
         batches: 2,
         another_at: 4,
-        operations: 256,
+        writes: 256,
         rows: 300,
         bytes: usize::MAX,
         start_timeout: Duration::from_millis(400),
     };
-    type Operation = Operation;
+    type Write = Write;
     type Answer = usize;
-    type Known = ();
+    type LoadedRows = ();
     type Changes = Vec<Outcome>;
     type Open<'e> = Vec<u64>;
 
-    fn cost(operation: &Operation) -> Cost {
-        Cost { rows: 1, bytes: 1, is_follow_up: operation.is_follow_up }
+    fn cost(write: &Write) -> Cost {
+        Cost { rows: 1, bytes: 1, is_follow_up: write.is_follow_up }
     }
 
-    fn exclusive(operation: &Operation, keys: &mut Vec<u64>) {
-        keys.push(operation.key);
+    fn lock_keys(write: &Write, keys: &mut Vec<u64>) {
+        keys.push(write.key);
     }
 
-    fn own_work(&self, is_idle: bool) -> Option<Operation> {
+    fn own_work(&self, is_idle: bool) -> Option<Write> {
         let left = self.own_work.load(Ordering::Relaxed);
         let take = is_idle && left > 0;
         take.then(|| {
             self.own_work.store(left - 1, Ordering::Relaxed);
-            Operation::new(900 + left, Outcome::Done)
+            Write::new(900 + left, Outcome::Done)
         })
     }
 
-    async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Vec<u64>, ()>, Failure> {
-        let keys: Vec<u64> = batch.iter().map(|operation| operation.key).collect();
+    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Vec<u64>, ()>, Failure> {
+        let keys: Vec<u64> = batch.iter().map(|write| write.key).collect();
         {
             let mut seen = self.seen.lock().unwrap();
-            assert!(
-                keys.iter().all(|key| !seen.running.contains(key)),
-                "a conflict key runs twice"
-            );
+            assert!(keys.iter().all(|key| !seen.running.contains(key)), "a lock key runs twice");
             seen.running.extend(&keys);
             seen.most_running = seen.most_running.max(seen.running.len());
         }
@@ -103,33 +100,28 @@ impl Engine for Scripted {
         while self.is_frozen.load(Ordering::Relaxed) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        let is_locked = |operation: &Operation| {
-            let attempt = operation.attempts.fetch_add(1, Ordering::Relaxed);
-            matches!(operation.outcome, Outcome::Locked(times) if attempt < times)
+        let is_locked = |write: &Write| {
+            let attempt = write.attempts.fetch_add(1, Ordering::Relaxed);
+            matches!(write.outcome, Outcome::Locked(times) if attempt < times)
         };
-        let indexes = batch.iter().enumerate().filter(|(_, operation)| is_locked(operation));
+        let indexes = batch.iter().enumerate().filter(|(_, write)| is_locked(write));
         let locked = indexes.map(|(index, _)| index).collect();
         self.seen.lock().unwrap().running.retain(|key| !keys.contains(key));
         Ok(Loaded { open: keys, known: (), locked })
     }
 
-    fn decide(
-        &self,
-        (): (),
-        batch: &[&Operation],
-    ) -> Result<Decided<usize, Vec<Outcome>>, Panicked> {
-        if let Some(index) = batch.iter().position(|operation| operation.outcome == Outcome::Panics)
-        {
+    fn decide(&self, (): (), batch: &[&Write]) -> Result<Decided<usize, Vec<Outcome>>, Panicked> {
+        if let Some(index) = batch.iter().position(|write| write.outcome == Outcome::Panics) {
             return Err(Panicked(index));
         }
-        let conflicts = |operation: &&Operation| {
-            let attempts = operation.attempts.load(Ordering::Relaxed);
-            match operation.outcome {
+        let conflicts = |write: &&Write| {
+            let attempts = write.attempts.load(Ordering::Relaxed);
+            match write.outcome {
                 Outcome::Conflicts(times) if attempts > times => Outcome::Done,
                 outcome => outcome,
             }
         };
-        let answers = batch.iter().map(|operation| operation.number).collect();
+        let answers = batch.iter().map(|write| write.number).collect();
         Ok(Decided { answers, changes: batch.iter().map(conflicts).collect() })
     }
 
@@ -146,7 +138,7 @@ impl Engine for Scripted {
             return Err(Failure::Conflict(cause()));
         }
         if has(Outcome::ViolatesConstraint) {
-            return Err(Failure::Operation(cause()));
+            return Err(Failure::Write(cause()));
         }
         if has(Outcome::Overload) {
             return Err(Failure::Overload(cause()));
@@ -182,9 +174,9 @@ fn setup() -> Setup {
 type Pending = tokio::task::JoinHandle<Result<usize, WriteError>>;
 
 impl Setup {
-    fn write(&self, operation: Operation) -> Pending {
+    fn write(&self, write: Write) -> Pending {
         let queue = self.queue.clone();
-        tokio::spawn(async move { queue.write(operation).await })
+        tokio::spawn(async move { queue.write(write).await })
     }
 
     async fn stop(self) -> Arc<Mutex<Seen>> {
@@ -206,7 +198,7 @@ async fn one_failing_operation_among_256_fails_alone() {
             let setup = setup();
             let outcome_of = |number| if number == index { outcome } else { Outcome::Done };
             let pending: Vec<Pending> = (0..256)
-                .map(|number| setup.write(Operation::new(number, outcome_of(number))))
+                .map(|number| setup.write(Write::new(number, outcome_of(number))))
                 .collect();
             for (number, pending) in pending.into_iter().enumerate() {
                 match pending.await.unwrap() {
@@ -216,7 +208,7 @@ async fn one_failing_operation_among_256_fails_alone() {
                     }
                     Err(error) => {
                         assert_eq!(number, index, "{error:?}");
-                        assert!(matches!(error, WriteError::OutcomeUnknown(_)), "{error:?}");
+                        assert!(matches!(error, WriteError::Failed(_)), "{error:?}");
                     }
                 }
             }
@@ -233,14 +225,14 @@ async fn operations_succeed_after_conflicts_and_row_locks() {
     let setup = setup();
     let outcomes = [Outcome::Conflicts(3), Outcome::Locked(4), Outcome::Done];
     let pending: Vec<Pending> = (0..60)
-        .map(|number| setup.write(Operation::new(number, outcomes[number % outcomes.len()])))
+        .map(|number| setup.write(Write::new(number, outcomes[number % outcomes.len()])))
         .collect();
     for (number, pending) in pending.into_iter().enumerate() {
         assert_eq!(pending.await.unwrap().unwrap(), number);
     }
     let stats = setup.queue.stats();
     assert!(stats.conflicts >= 3 && stats.postponed > 0, "{stats:?}");
-    assert_eq!((stats.operations, stats.waiting_bytes), (60, 0));
+    assert_eq!((stats.writes, stats.waiting_bytes), (60, 0));
     assert_eq!(setup.stop().await.lock().unwrap().done.len(), 60);
 }
 
@@ -249,7 +241,7 @@ async fn a_failed_database_fails_every_operation_of_the_batch() {
     for (outcome, is_overload) in [(Outcome::Overload, true), (Outcome::Unknown, false)] {
         let setup = setup();
         let pending: Vec<Pending> =
-            (0..3).map(|number| setup.write(Operation::new(number, outcome))).collect();
+            (0..3).map(|number| setup.write(Write::new(number, outcome))).collect();
         for pending in pending {
             let error = pending.await.unwrap().unwrap_err();
             assert_eq!(matches!(error, WriteError::Overloaded), is_overload, "{error:?}");
@@ -261,11 +253,11 @@ async fn a_failed_database_fails_every_operation_of_the_batch() {
 #[tokio::test]
 async fn operations_with_the_same_key_never_run_in_two_batches() {
     let setup = setup();
-    let operation = |number| Operation {
+    let write = |number| Write {
         key: if number % 3 == 0 { 7 } else { 1000 + u64::try_from(number).unwrap() },
-        ..Operation::new(number, Outcome::Done)
+        ..Write::new(number, Outcome::Done)
     };
-    let pending: Vec<Pending> = (0..500).map(|number| setup.write(operation(number))).collect();
+    let pending: Vec<Pending> = (0..500).map(|number| setup.write(write(number))).collect();
     for pending in pending {
         pending.await.unwrap().unwrap();
     }
@@ -273,7 +265,7 @@ async fn operations_with_the_same_key_never_run_in_two_batches() {
     let seen = seen.lock().unwrap();
     assert_eq!(seen.done.len(), 500);
     assert!(seen.most_running > 256, "two batches ran at the same time: {}", seen.most_running);
-    assert!(seen.batches.iter().all(|&operations| operations <= 256), "{:?}", seen.batches);
+    assert!(seen.batches.iter().all(|&writes| writes <= 256), "{:?}", seen.batches);
 }
 
 #[tokio::test]
@@ -283,16 +275,16 @@ async fn a_full_queue_accepts_only_follow_up_work() {
     let waiting: Vec<Pending> = (0..QUEUE_LENGTH)
         .map(|number| {
             let key = 0;
-            setup.write(Operation { key, ..Operation::new(number, Outcome::Done) })
+            setup.write(Write { key, ..Write::new(number, Outcome::Done) })
         })
         .collect();
     while setup.queue.length.usage().used < u64::try_from(QUEUE_LENGTH).unwrap() {
         tokio::task::yield_now().await;
     }
-    let rejected = setup.write(Operation::new(9001, Outcome::Done)).await.unwrap();
+    let rejected = setup.write(Write::new(9001, Outcome::Done)).await.unwrap();
     assert!(matches!(rejected, Err(WriteError::Overloaded)));
     let is_follow_up = true;
-    let admitted = setup.write(Operation { is_follow_up, ..Operation::new(9002, Outcome::Done) });
+    let admitted = setup.write(Write { is_follow_up, ..Write::new(9002, Outcome::Done) });
     tokio::time::sleep(Duration::from_millis(50)).await;
     setup.is_frozen.store(false, Ordering::Relaxed);
     assert_eq!(admitted.await.unwrap().unwrap(), 9002);
@@ -308,13 +300,13 @@ async fn a_full_queue_accepts_only_follow_up_work() {
 async fn operations_not_started_in_time_are_rejected() {
     let setup = setup();
     setup.is_frozen.store(true, Ordering::Relaxed);
-    let running = setup.write(Operation::new(0, Outcome::Done));
+    let running = setup.write(Write::new(0, Outcome::Done));
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let parked = setup.write(Operation { key: 0, ..Operation::new(1, Outcome::Done) });
+    let parked = setup.write(Write { key: 0, ..Write::new(1, Outcome::Done) });
     assert!(matches!(parked.await.unwrap(), Err(WriteError::Overloaded)));
     setup.is_frozen.store(false, Ordering::Relaxed);
     assert_eq!(running.await.unwrap().unwrap(), 0);
-    let locked = setup.write(Operation::new(2, Outcome::Locked(usize::MAX)));
+    let locked = setup.write(Write::new(2, Outcome::Locked(usize::MAX)));
     assert!(matches!(locked.await.unwrap(), Err(WriteError::Overloaded)));
     assert_eq!(setup.stop().await.lock().unwrap().done, [0]);
 }
@@ -324,9 +316,9 @@ async fn pending_operations_finish_before_the_runner_stops() {
     let setup = setup();
     setup.is_frozen.store(true, Ordering::Relaxed);
     let pending: Vec<Pending> =
-        (0..20).map(|number| setup.write(Operation::new(number, Outcome::Done))).collect();
-    // A caller that disconnects does not cancel its operation.
-    let disconnected = setup.write(Operation::new(20, Outcome::Done));
+        (0..20).map(|number| setup.write(Write::new(number, Outcome::Done))).collect();
+    // A caller that disconnects does not cancel its write.
+    let disconnected = setup.write(Write::new(20, Outcome::Done));
     tokio::time::sleep(Duration::from_millis(20)).await;
     disconnected.abort();
     setup.queue.stop();
@@ -334,7 +326,7 @@ async fn pending_operations_finish_before_the_runner_stops() {
     for pending in pending {
         pending.await.unwrap().unwrap();
     }
-    let late = setup.write(Operation::new(21, Outcome::Done)).await.unwrap();
+    let late = setup.write(Write::new(21, Outcome::Done)).await.unwrap();
     assert!(matches!(late, Err(WriteError::Stopped)));
     let mut done = std::mem::take(&mut setup.stop().await.lock().unwrap().done);
     done.sort_unstable();

@@ -1,4 +1,4 @@
-//! Pending operations: which ones may start, and which ones wait for a running batch or a row lock.
+//! Pending writes: which ones may start, and which ones wait for a running batch or a row lock.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -10,17 +10,17 @@ use tokio::time::Instant;
 
 use super::{Engine, Job};
 
-/// Waiting time of the oldest operation after which a batch starts although another one runs.
+/// Waiting time of the oldest write after which a batch starts although another one runs.
 const ANOTHER_AFTER: Duration = Duration::from_millis(20);
 
-/// Jitter before an operation with locked rows is retried, in milliseconds.
+/// Jitter before a write with locked rows is retried, in milliseconds.
 const LOCKED_FOR: std::ops::RangeInclusive<u64> = 2..=16;
 
 pub(super) struct Waiting<E: Engine> {
     ready: VecDeque<Job<E>>,
-    /// Operations that have a conflict key of a running batch or of an earlier parked operation.
+    /// Writes that have a lock key of a running batch or of an earlier parked write.
     parked: VecDeque<Job<E>>,
-    /// Operations whose rows another transaction has locked, with the time of their retry.
+    /// Writes whose rows another transaction has locked, with the time of their retry.
     delayed: Vec<(Instant, Job<E>)>,
     /// Conflict keys of the running batches.
     running: HashSet<u64>,
@@ -52,21 +52,21 @@ impl<E: Engine> Waiting<E> {
         running == 0 || (running < E::LIMITS.batches && is_worthwhile)
     }
 
-    /// Removes the next batch. It is empty if every ready operation conflicts with a running batch.
+    /// Removes the next batch. It is empty if every ready write conflicts with a running batch.
     pub(super) fn gather(&mut self) -> Vec<Job<E>> {
         let limits = E::LIMITS;
         let mut batch: Vec<Job<E>> = Vec::new();
         let (mut rows, mut bytes) = (0_usize, 0_usize);
-        let mut parked: HashSet<u64> = self.parked.iter().flat_map(conflict_keys).collect();
+        let mut parked: HashSet<u64> = self.parked.iter().flat_map(lock_keys).collect();
         while let Some(job) = self.ready.pop_front() {
             let conflicts = |key| self.running.contains(&key) || parked.contains(&key);
-            if conflict_keys(&job).any(conflicts) {
-                parked.extend(conflict_keys(&job));
+            if lock_keys(&job).any(conflicts) {
+                parked.extend(lock_keys(&job));
                 self.parked.push_back(job);
                 continue;
             }
             let sums = (rows.saturating_add(job.cost.rows), bytes.saturating_add(job.cost.bytes));
-            let is_full = batch.len() >= limits.operations
+            let is_full = batch.len() >= limits.writes
                 || (!batch.is_empty() && (sums.0 > limits.rows || sums.1 > limits.bytes));
             if is_full {
                 self.ready.push_front(job);
@@ -75,13 +75,13 @@ impl<E: Engine> Waiting<E> {
             (rows, bytes) = sums;
             batch.push(job);
         }
-        self.running.extend(batch.iter().flat_map(conflict_keys));
+        self.running.extend(batch.iter().flat_map(lock_keys));
         batch
     }
 
-    /// Called after a batch. `locked` are its operations that have to be retried.
-    pub(super) fn ended(&mut self, conflict_keys: &[u64], locked: Vec<Job<E>>, now: Instant) {
-        for key in conflict_keys {
+    /// Called after a batch. `locked` are its writes that have to be retried.
+    pub(super) fn ended(&mut self, lock_keys: &[u64], locked: Vec<Job<E>>, now: Instant) {
+        for key in lock_keys {
             self.running.remove(key);
         }
         while let Some(job) = self.parked.pop_back() {
@@ -91,14 +91,14 @@ impl<E: Engine> Waiting<E> {
         self.delayed.extend(locked.into_iter().map(|job| (retry_at(), job)));
     }
 
-    /// Makes the delayed operations ready whose retry is due.
+    /// Makes the delayed writes ready whose retry is due.
     pub(super) fn end_delays(&mut self, now: Instant) {
         for (_, job) in self.delayed.extract_if(.., |(retry_at, _)| *retry_at <= now) {
             self.ready.push_front(job);
         }
     }
 
-    /// Removes the operations that have waited for too long
+    /// Removes the writes that have waited for too long
     /// ([`Limits::start_timeout`](super::Limits::start_timeout)).
     pub(super) fn take_overdue(&mut self, now: Instant) -> Vec<Job<E>> {
         let mut overdue = Vec::new();
@@ -117,7 +117,7 @@ impl<E: Engine> Waiting<E> {
         overdue
     }
 
-    /// When the runner must wake up even if no batch ends and no operation arrives.
+    /// When the runner must wake up even if no batch ends and no write arrives.
     pub(super) fn wake_at(&self, running: usize) -> Option<Instant> {
         let retry = self.delayed.iter().map(|(retry_at, _)| *retry_at).min();
         let another = self.ready.front().filter(|_| running < E::LIMITS.batches);
@@ -125,7 +125,7 @@ impl<E: Engine> Waiting<E> {
         [retry, another, self.overdue_at()].into_iter().flatten().min()
     }
 
-    /// When the oldest operation becomes overdue. Each queue is roughly in the order of arrival.
+    /// When the oldest write becomes overdue. Each queue is roughly in the order of arrival.
     fn overdue_at(&self) -> Option<Instant> {
         let first =
             [self.ready.front(), self.parked.front(), self.delayed.first().map(|(_, job)| job)];
@@ -134,6 +134,6 @@ impl<E: Engine> Waiting<E> {
     }
 }
 
-fn conflict_keys<E: Engine>(job: &Job<E>) -> impl Iterator<Item = u64> {
-    job.conflict_keys.iter().copied()
+fn lock_keys<E: Engine>(job: &Job<E>) -> impl Iterator<Item = u64> {
+    job.lock_keys.iter().copied()
 }

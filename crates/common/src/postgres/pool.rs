@@ -115,7 +115,7 @@ impl From<Error> for Failure {
         } else if error.is_conflict() {
             Self::Conflict(Arc::new(error))
         } else if error.is_rejection() {
-            Self::Operation(Arc::new(error))
+            Self::Write(Arc::new(error))
         } else {
             Self::Unknown(Arc::new(error))
         }

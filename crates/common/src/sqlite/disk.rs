@@ -186,10 +186,10 @@ impl Disk {
     }
 
     /// Records that writes were refused.
-    pub(super) fn refused(&self, operations: usize, now: Instant) {
-        let operations = u64::try_from(operations).unwrap_or(u64::MAX);
+    pub(super) fn refused(&self, writes: usize, now: Instant) {
+        let writes = u64::try_from(writes).unwrap_or(u64::MAX);
         self.is_full.store(true, Ordering::Relaxed);
-        self.refused.fetch_add(operations, Ordering::Relaxed);
+        self.refused.fetch_add(writes, Ordering::Relaxed);
         let mut outage = self.outage();
         if outage.is_none() {
             tracing::error!(
@@ -198,7 +198,7 @@ impl Disk {
             );
         }
         let outage = outage.get_or_insert(Outage { began: now, last: now, refused: 0 });
-        outage.refused += operations;
+        outage.refused += writes;
         outage.last = now;
     }
 

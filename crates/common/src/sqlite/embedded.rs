@@ -114,8 +114,8 @@ impl Embedded {
     }
 
     /// Makes room after a batch found the disk full: frees the reserve, and empties the log.
-    pub fn disk_full(&self, operations: usize) {
-        self.disk.refused(operations, Instant::now());
+    pub fn disk_full(&self, writes: usize) {
+        self.disk.refused(writes, Instant::now());
         self.disk.free_reserve();
         self.empty_log();
     }
@@ -146,9 +146,9 @@ pub fn failure(error: rusqlite::Error) -> Failure {
     let cause = |error| Arc::new(error) as _;
     match error.sqlite_error_code() {
         // The error is not from SQLite: a row or a value is invalid.
-        None => Failure::Operation(cause(error)),
+        None => Failure::Write(cause(error)),
         Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => {
-            Failure::Operation(cause(error))
+            Failure::Write(cause(error))
         }
         // Another process writes. Only `BEGIN` can fail with this error: nothing was written.
         Some(ErrorCode::DatabaseBusy) => Failure::Overload(cause(error)),

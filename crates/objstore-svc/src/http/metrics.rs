@@ -28,9 +28,9 @@ const FAMILIES: [Family<Read>; 14] = [
     }),
     Family::counter("commits_total", "Batches committed.", |(store, _)| store.commits),
     Family::counter(
-        "operations_total",
-        "Operations in committed batches, including rejected ones.",
-        |(store, _)| store.operations,
+        "writes_total",
+        "Writes in committed batches, including rejected ones.",
+        |(store, _)| store.writes,
     ),
     Family::counter(
         "expired_objects_total",

@@ -1,7 +1,7 @@
 //! Acknowledged positions of clients that are not written to the database yet.
 //!
 //! A client acknowledges often (with each WebSocket pong), so acknowledgements are not written one
-//! by one: the engines write positions about once a second, in the batch of other operations or in
+//! by one: the engines write positions about once a second, in the batch of other writes or in
 //! a separate one. A crash loses the unwritten positions: these clients receive some pushes again.
 
 use std::{
@@ -11,10 +11,10 @@ use std::{
 
 use crate::domain::{ClientId, Revision};
 
-/// How often positions are written while other operations are pending.
+/// How often positions are written while other writes are pending.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Maximum number of positions in one batch while other operations are pending.
+/// Maximum number of positions in one batch while other writes are pending.
 const BATCH: usize = 512;
 
 /// Maximum number of positions in one batch while no operation is pending.

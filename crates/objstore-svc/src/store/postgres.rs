@@ -188,7 +188,7 @@ impl Postgres {
 
     /// Resolves only if the writer task has ended. An unreachable database is not a failure: it may
     /// come back.
-    pub(super) async fn failed(&self) {
+    pub(super) async fn writer_ended(&self) {
         self.ended.cancelled().await;
     }
 
@@ -304,7 +304,7 @@ impl From<CoalesceError> for StoreError {
         match error {
             CoalesceError::Overloaded => Self::Overloaded,
             CoalesceError::Failed(error) if error.is_overload() => Self::Overloaded,
-            CoalesceError::Failed(error) => Self::NotRead(error.into()),
+            CoalesceError::Failed(error) => Self::ReadFailed(error.into()),
             CoalesceError::Panicked => Self::Panicked,
         }
     }

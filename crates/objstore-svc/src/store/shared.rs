@@ -15,17 +15,17 @@ use common::{
 
 use super::{StoreConfig, positions::Positions, sessions::SessionCache};
 use crate::domain::{
-    Answer, ClientId, Entry, Epoch, Operation, PresenceGrace, Revision, Rules,
-    fold::{self, Changes, Known},
+    Answer, ClientId, Entry, Epoch, PresenceGrace, Revision, Rules, Write,
+    decide::{self, Changes, LoadedRows},
 };
 
 /// One batch runs at a time, because its revisions follow those of the batch before it; so
-/// `another_at` is never reached. An operation that must be alone in its batch costs all rows of a
+/// `another_at` is never reached. A write that must be alone in its batch costs all rows of a
 /// batch.
 pub(super) const LIMITS: Limits = Limits {
     batches: 1,
     another_at: usize::MAX,
-    operations: 512,
+    writes: 512,
     rows: 1024,
     bytes: 8 * 1024 * 1024,
     start_timeout: Duration::from_secs(5),
@@ -100,10 +100,10 @@ impl Shared {
 
     pub(super) fn decide(
         &self,
-        known: Known,
-        batch: &[&Operation],
+        known: LoadedRows,
+        batch: &[&Write],
     ) -> Result<Decided<Answer, Changes>, Panicked> {
-        let (answers, changes) = fold::decide(&self.rules, known, batch).map_err(Panicked)?;
+        let (answers, changes) = decide::decide(&self.rules, known, batch).map_err(Panicked)?;
         Ok(Decided { answers, changes })
     }
 
@@ -124,13 +124,13 @@ impl Shared {
     }
 }
 
-/// How much of the limits of a batch an operation uses.
-pub(super) fn cost(operation: &Operation) -> Cost {
-    let is_timed = matches!(operation, Operation::Expire { .. } | Operation::KeepPresences { .. });
-    let is_alone = is_timed || matches!(operation, Operation::Reap { .. });
+/// How much of the limits of a batch a write uses.
+pub(super) fn cost(write: &Write) -> Cost {
+    let is_timed = matches!(write, Write::Expire { .. } | Write::KeepPresences { .. });
+    let is_alone = is_timed || matches!(write, Write::Reap { .. });
     Cost {
         rows: if is_alone { LIMITS.rows } else { 1 },
-        bytes: operation.size(),
+        bytes: write.size(),
         // The set that limits the life of the object was admitted before.
         is_follow_up: is_timed,
     }

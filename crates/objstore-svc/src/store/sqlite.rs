@@ -169,7 +169,7 @@ impl Sqlite {
         &self.disk
     }
 
-    pub(super) async fn failed(&self) {
+    pub(super) async fn writer_ended(&self) {
         self.thread.ended().await;
     }
 
@@ -264,7 +264,7 @@ impl Sqlite {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::NotRead(error.into())
+        Self::ReadFailed(error.into())
     }
 }
 

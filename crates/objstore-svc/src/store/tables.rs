@@ -4,7 +4,7 @@ use common::sql::{Kind, Param, Rows, Stored as _, Table};
 
 use crate::domain::{
     ClientId, Key, TokenDigest, WatchCounts,
-    fold::{Changes, NewClient, NewSession, WatchRow},
+    decide::{Changes, NewClient, NewSession, WatchRow},
 };
 
 const CLIENT_ID: (&str, Kind) = ("id", Kind::Uuid);

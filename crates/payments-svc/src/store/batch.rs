@@ -23,7 +23,7 @@ pub(super) type WriteResult = Result<Answer, Rejection>;
 pub(super) const LIMITS: Limits = Limits {
     batches: 4,
     another_at: 32,
-    operations: 256,
+    writes: 256,
     rows: 4096,
     bytes: 8 * 1024 * 1024,
     start_timeout: Duration::from_secs(5),

@@ -8,21 +8,21 @@ use super::{
 };
 use crate::batch::{Cost, Decided, Limits, Loaded, Panicked, Queue, WriteError};
 
-/// A counter that must stay below 1000. An operation is the number to add; 13 panics.
+/// A counter that must stay below 1000. A write is the number to add; 13 panics.
 struct Counter(Embedded);
 
 impl Engine for Counter {
     const LIMITS: Limits = Limits {
         batches: 1,
         another_at: 1,
-        operations: 512,
+        writes: 512,
         rows: 4096,
         bytes: usize::MAX,
         start_timeout: Duration::MAX,
     };
-    type Operation = i64;
+    type Write = i64;
     type Answer = i64;
-    type Known = i64;
+    type LoadedRows = i64;
     type Changes = i64;
     type Open<'e> = Transaction<'e>;
 
@@ -115,7 +115,7 @@ async fn a_failed_operation_does_not_affect_the_others() {
     for add in adds {
         match add.await.unwrap() {
             (13, answer) => assert!(matches!(answer, Err(WriteError::Panicked))),
-            (5000, answer) => assert!(matches!(answer, Err(WriteError::OutcomeUnknown(_)))),
+            (5000, answer) => assert!(matches!(answer, Err(WriteError::Failed(_)))),
             (add, answer) => assert!(answer.unwrap() >= add),
         }
     }
@@ -187,7 +187,7 @@ async fn an_unannounced_commit_is_seen_within_seconds() {
 async fn the_writer_continues_after_a_failed_batch() {
     let setup = setup(1);
     setup.other.execute_batch("ALTER TABLE counter RENAME TO renamed").unwrap();
-    assert!(matches!(setup.queue.write(1).await, Err(WriteError::OutcomeUnknown(_))));
+    assert!(matches!(setup.queue.write(1).await, Err(WriteError::Failed(_))));
     setup.other.execute_batch("ALTER TABLE renamed RENAME TO counter").unwrap();
     assert_eq!(setup.queue.write(1).await.unwrap(), 1);
     setup.stop().await;

@@ -12,8 +12,8 @@ use uuid::Uuid;
 use super::{super::rows, read};
 use crate::domain::{
     Cause, ClientId, Epoch, WatchCounts,
-    fold::{
-        ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, Known, Needs,
+    decide::{
+        ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows, Needs,
         REAP_CLIENTS,
     },
 };
@@ -116,7 +116,7 @@ impl Locked {
 pub(super) async fn load(
     transaction: &mut Transaction,
     needs: &Needs<'_>,
-) -> Result<(Known, Locked), Error> {
+) -> Result<(LoadedRows, Locked), Error> {
     let owners = Keys::of(needs.owners.iter().map(|key| key.parts()));
     let objects = Keys::of(needs.objects.iter().map(|key| key.parts()));
     let clients: Vec<Uuid> = needs.clients.iter().map(|client| *client.uuid()).collect();
@@ -159,9 +159,9 @@ pub(super) async fn load(
 }
 
 /// Converts the results of the statements; a statement that was not needed has no rows.
-fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<Known, Error> {
+fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<LoadedRows, Error> {
     let [_, owners, objects, clients, watches, sessions, due, expired, gone, rules] = results;
-    let mut known = Known {
+    let mut known = LoadedRows {
         epoch: locked.epoch.id,
         head: locked.head,
         owners: each(owners, |columns| Ok(rows::owned(columns)?))?,
@@ -181,7 +181,7 @@ fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<Known, Error> {
         expired: each(expired, |columns| {
             Ok((Arc::new(rows::stored(columns)?.object), Cause::Expired))
         })?,
-        ..Known::default()
+        ..LoadedRows::default()
     };
     for row in sessions {
         let mut columns = Columns::from(row);
@@ -202,7 +202,7 @@ fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<Known, Error> {
 }
 
 /// Reads the result of [`DUE`]: one row for each session, and one for a client without any.
-fn read_due(found: &[Row], known: &mut Known) -> Result<(), Error> {
+fn read_due(found: &[Row], known: &mut LoadedRows) -> Result<(), Error> {
     let mut clients = HashMap::new();
     let mut more = false;
     for row in found {

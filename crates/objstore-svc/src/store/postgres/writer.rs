@@ -9,7 +9,7 @@
 //!    commit. It is decided before the newest revision is known, so its revisions count from 0.
 //! 4. The statements therefore add all revisions to those of the locked row ([`Writes`]), and the
 //!    writer shifts the revisions in answers and records after the commit.
-//! 5. Nothing may fail the batch after the commit: the runner would repeat its operations. An error
+//! 5. Nothing may fail the batch after the commit: the runner would repeat its writes. An error
 //!    there is [`Failure::Unknown`], which is not repeated.
 //! 6. The writer never waits for the tail. If its channel is full, the tail reads the records from
 //!    the change log.
@@ -32,8 +32,8 @@ use super::{
     writes::Writes,
 };
 use crate::domain::{
-    Answer, Operation, Record,
-    fold::{Changes, Known, Needs},
+    Answer, Record, Write,
+    decide::{Changes, LoadedRows, Needs},
 };
 
 pub(in crate::store) struct Writer {
@@ -54,28 +54,28 @@ pub(in crate::store) struct Open {
 
 impl Engine for Writer {
     const LIMITS: Limits = LIMITS;
-    type Operation = Operation;
+    type Write = Write;
     type Answer = Answer;
-    type Known = Known;
+    type LoadedRows = LoadedRows;
     type Changes = Changes;
     type Open<'e> = Open;
 
-    fn cost(operation: &Operation) -> Cost {
-        cost(operation)
+    fn cost(write: &Write) -> Cost {
+        cost(write)
     }
 
-    fn own_work(&self, is_idle: bool) -> Option<Operation> {
+    fn own_work(&self, is_idle: bool) -> Option<Write> {
         let positions = self.shared.positions().take_due(is_idle);
-        (!positions.is_empty()).then_some(Operation::Upkeep { positions, trims: false })
+        (!positions.is_empty()).then_some(Write::Upkeep { positions, trims: false })
     }
 
     /// If the batch needs no rows, sends nothing: `write` begins the transaction, and revisions
     /// count from 0.
-    async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Open, Known>, Failure> {
+    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Open, LoadedRows>, Failure> {
         let needs = Needs::of(batch, &self.shared.rules);
         let mut transaction = self.connection.transaction().await?;
         let (known, locked) = if needs.is_empty() {
-            (Known::default(), None)
+            (LoadedRows::default(), None)
         } else {
             let (known, locked) = load(&mut transaction, &needs).await?;
             (known, Some(locked))
@@ -85,8 +85,8 @@ impl Engine for Writer {
 
     fn decide(
         &self,
-        known: Known,
-        batch: &[&Operation],
+        known: LoadedRows,
+        batch: &[&Write],
     ) -> Result<Decided<Answer, Changes>, Panicked> {
         self.shared.decide(known, batch)
     }
@@ -105,7 +105,7 @@ impl Engine for Writer {
                 lock.into_iter().chain(writes.statements(&parameters)).collect();
             let rows = transaction.commit(&statements).await?;
             let locked = locked.map_or_else(|| Locked::read(rows.first()), Ok);
-            // The batch is committed, so none of its operations may run again.
+            // The batch is committed, so none of its writes may run again.
             locked.map_err(|error| Failure::Unknown(Arc::new(error)))?
         };
         self.backend.store(locked.backend, Ordering::Relaxed);

@@ -12,7 +12,7 @@ use super::{
     super::{rows::LogRow, tables},
     load::Keys,
 };
-use crate::domain::{AdoptedRules, ClientId, Revision, TokenDigest, Ttl, fold::Changes};
+use crate::domain::{AdoptedRules, ClientId, Revision, TokenDigest, Ttl, decide::Changes};
 
 /// Deletes the ended watches of the clients `$1` up to their positions.
 const PRUNE_WATCHES: &str = "DELETE FROM watches USING clients

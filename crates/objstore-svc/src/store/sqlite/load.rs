@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::{super::rows, read};
 use crate::domain::{
     Cause, ClientId, Object, Timestamp, TokenDigest, WatchCounts,
-    fold::{
-        ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, Known, Needs,
+    decide::{
+        ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows, Needs,
         REAP_CLIENTS, Reap,
     },
 };
@@ -31,8 +31,8 @@ pub(super) fn load(
     connection: &Connection,
     needs: &Needs<'_>,
     head: Head,
-) -> rusqlite::Result<Known> {
-    let mut known = Known { head, ..Known::default() };
+) -> rusqlite::Result<LoadedRows> {
+    let mut known = LoadedRows { head, ..LoadedRows::default() };
     for &key in &needs.owners {
         known.owners.extend(read::owner_of(connection, key)?);
     }
@@ -109,7 +109,7 @@ fn sessions(
         .collect()
 }
 
-/// The objects whose last millisecond is before `now`, within the limits of one operation.
+/// The objects whose last millisecond is before `now`, within the limits of one write.
 fn expired(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<(Arc<Object>, Cause)>> {
     let mut statement = connection.prepare_cached(EXPIRED)?;
     let mut found = statement.query([now])?;
@@ -127,8 +127,8 @@ fn expired(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<(Arc
 }
 
 /// Reads the objects of presences whose last millisecond is before `now`, within the limits of one
-/// operation, and the clients of presences without an object.
-fn gone(connection: &Connection, now: Timestamp, known: &mut Known) -> rusqlite::Result<()> {
+/// write, and the clients of presences without an object.
+fn gone(connection: &Connection, now: Timestamp, known: &mut LoadedRows) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(GONE)?;
     let mut found = statement.query([now])?;
     let (mut count, mut bytes) = (0, 0);

@@ -8,7 +8,7 @@ use super::super::{
     StoreConfig,
     rows::{self, LogRow},
 };
-use crate::domain::{Record, Revision, Timestamp, fold::Head};
+use crate::domain::{Record, Revision, Timestamp, decide::Head};
 
 /// Maximum number of records that one trim deletes. It must exceed the number of records that are
 /// added between two trims: otherwise the change log grows beyond its limits.

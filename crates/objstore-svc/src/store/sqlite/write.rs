@@ -6,7 +6,7 @@ use rusqlite::{Connection, Params};
 use super::{super::tables, log};
 use crate::domain::{
     Timestamp,
-    fold::{Changes, SetObject},
+    decide::{Changes, SetObject},
 };
 
 /// Deletes the ended watches of a client up to its position.

@@ -5,13 +5,13 @@
 //!    of the change log can stay in memory ([`State`]): nothing else changes them.
 //! 2. [`State`] is replaced only after the commit. A failed batch leaves it unchanged, so the next
 //!    batch uses the same revisions again.
-//! 3. Each batch is one transaction. SQLite syncs it to disk while the next operations gather in
-//!    the queue, so more pending operations share one sync.
+//! 3. Each batch is one transaction. SQLite syncs it to disk while the next writes gather in
+//!    the queue, so more pending writes share one sync.
 //! 4. The change log is trimmed inside a batch, at most every 50 ms while there are writes and once
 //!    a second while idle, because only this thread may write.
 //! 5. Records go to the feed after the commit, in order of revisions, as only one batch runs at a
 //!    time. If the feed is full, the writer waits: memory stays bounded, and no record is skipped.
-//! 6. Unlike on PostgreSQL, operations wait in the queue without a timeout (`start_timeout`). Only
+//! 6. Unlike on PostgreSQL, writes wait in the queue without a timeout (`start_timeout`). Only
 //!    the size of the queue is limited.
 
 use std::{
@@ -40,8 +40,8 @@ use super::{
     write::write,
 };
 use crate::domain::{
-    Answer, Operation,
-    fold::{Changes, Head, Known, Needs},
+    Answer, Write,
+    decide::{Changes, Head, LoadedRows, Needs},
 };
 
 /// How often a batch may trim the change log.
@@ -121,26 +121,26 @@ impl Writer {
 
 impl Engine for Writer {
     const LIMITS: Limits = Limits { start_timeout: Duration::MAX, ..LIMITS };
-    type Operation = Operation;
+    type Write = Write;
     type Answer = Answer;
-    type Known = Known;
+    type LoadedRows = LoadedRows;
     type Changes = Changes;
     type Open<'e> = Transaction<'e>;
 
-    fn cost(operation: &Operation) -> Cost {
-        cost(operation)
+    fn cost(write: &Write) -> Cost {
+        cost(write)
     }
 
-    fn own_work(&self, is_idle: bool) -> Option<Operation> {
+    fn own_work(&self, is_idle: bool) -> Option<Write> {
         let positions = self.shared.positions().take_due(is_idle);
         let trims = self.should_trim();
-        (trims || !positions.is_empty()).then_some(Operation::Upkeep { positions, trims })
+        (trims || !positions.is_empty()).then_some(Write::Upkeep { positions, trims })
     }
 
-    async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Transaction<'_>, Known>, Failure> {
+    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Transaction<'_>, LoadedRows>, Failure> {
         let needs = Needs::of(batch, &self.shared.rules);
         let transaction = self.database.begin().map_err(failure)?;
-        let known = Known {
+        let known = LoadedRows {
             epoch: self.shared.epoch().id,
             ..load(&transaction, &needs, self.state.get().head).map_err(failure)?
         };
@@ -149,8 +149,8 @@ impl Engine for Writer {
 
     fn decide(
         &self,
-        known: Known,
-        batch: &[&Operation],
+        known: LoadedRows,
+        batch: &[&Write],
     ) -> Result<Decided<Answer, Changes>, Panicked> {
         self.shared.decide(known, batch)
     }
@@ -192,8 +192,8 @@ impl Engine for Writer {
         self.database.after_batch(bytes);
     }
 
-    fn disk_full(&self, operations: usize) {
-        self.database.disk_full(operations);
+    fn disk_full(&self, writes: usize) {
+        self.database.disk_full(writes);
     }
 
     fn idle(&self) {

@@ -134,9 +134,9 @@ impl Writer {
 
 impl Engine for Writer {
     const LIMITS: Limits = batch::LIMITS;
-    type Operation = Write;
+    type Write = Write;
     type Answer = WriteResult;
-    type Known = LoadedRows;
+    type LoadedRows = LoadedRows;
     type Changes = Changes;
     type Open<'e> = Transaction;
 
@@ -144,8 +144,8 @@ impl Engine for Writer {
         batch::cost(write)
     }
 
-    fn exclusive(write: &Write, names: &mut Vec<u64>) {
-        batch::lock_keys(write, names);
+    fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
+        batch::lock_keys(write, lock_keys);
     }
 
     async fn load(&self, batch: &[&Write]) -> Result<Loaded<Transaction, LoadedRows>, Failure> {

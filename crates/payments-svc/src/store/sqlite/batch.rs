@@ -74,9 +74,9 @@ pub(super) fn new_ids() -> IdGenerator {
 impl Engine for Writer {
     const LIMITS: Limits =
         Limits { batches: 1, another_at: 1, start_timeout: Duration::MAX, ..batch::LIMITS };
-    type Operation = Write;
+    type Write = Write;
     type Answer = WriteResult;
-    type Known = LoadedRows;
+    type LoadedRows = LoadedRows;
     type Changes = Changes;
     type Open<'e> = Transaction<'e>;
 
@@ -115,8 +115,8 @@ impl Engine for Writer {
         self.db.after_batch(bytes);
     }
 
-    fn disk_full(&self, operations: usize) {
-        self.db.disk_full(operations);
+    fn disk_full(&self, writes: usize) {
+        self.db.disk_full(writes);
     }
 
     fn idle(&self) {

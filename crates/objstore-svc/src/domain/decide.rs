@@ -1,24 +1,24 @@
-//! Decides a batch of operations in memory, without I/O.
+//! Decides a batch of writes in memory, without I/O.
 //!
-//! An engine loads the rows that [`Needs::of`] names into [`Known`]. [`decide`] applies the
-//! operations in order and returns their answers and the [`Changes`], which the engine then writes
+//! An engine loads the rows that [`Needs::of`] names into [`LoadedRows`]. [`decide`] applies the
+//! writes in order and returns their answers and the [`Changes`], which the engine then writes
 //! in one database transaction.
 //!
-//! 1. **A batch has the same effect as its operations one by one.** Each operation sees the changes
+//! 1. **A batch has the same effect as its writes one by one.** Each write sees the changes
 //!    of those before it. `property.rs` tests this with random batches.
-//! 2. **`Needs::of` must name every row that an operation reads here.** A row that is missing in
-//!    `Known` counts as a row that does not exist.
-//! 3. **A row is written once, in its final state.** Therefore [`Fold`] keeps the last state of
+//! 2. **`Needs::of` must name every row that a write reads here.** A row that is missing in
+//!    `LoadedRows` counts as a row that does not exist.
+//! 3. **A row is written once, in its final state.** Therefore [`Batch`] keeps the last state of
 //!    each object, session, client and watch, and lists the changes at the end. The change log gets
 //!    all records.
 //! 4. **Revisions may be relative.** On PostgreSQL, a batch that needs no rows is decided before
-//!    the newest revision is known. [`Known::head`] is then 0, revisions count from 0, and the SQL
-//!    statements add the revision and bytes of the store. So an operation whose decision depends on
+//!    the newest revision is known. [`LoadedRows::head`] is then 0, revisions count from 0, and the SQL
+//!    statements add the revision and bytes of the store. So a write whose decision depends on
 //!    the head must make [`Needs::is_empty`] false.
 //! 5. **One batch can insert a row and change it again**: a client can register, begin and end a
-//!    watch, and be marked as used in one batch. [`Fold`] has a map for each kind of row that can
+//!    watch, and be marked as used in one batch. [`Batch`] has a map for each kind of row that can
 //!    be new, so that such a row is inserted once, in its final state.
-//! 6. **A panic fails one operation only.** [`decide`] returns the index of this operation, and the
+//! 6. **A panic fails one write only.** [`decide`] returns the index of this write, and the
 //!    runner of `common::batch` runs the others again without it.
 
 use std::{
@@ -29,40 +29,40 @@ use std::{
 
 use super::{
     AdoptedRules, Answer, ClientId, Done, Entry, Intent, Key, Lifespan, MAX_SESSIONS, OVERHEAD,
-    Object, Operation, Owner, Pattern, Record, Refusal, Revision, Rules, RulesDigest, Session,
-    Timestamp, TokenDigest, WatchCounts,
+    Object, Owner, Pattern, Record, Refusal, Revision, Rules, RulesDigest, Session, Timestamp,
+    TokenDigest, WatchCounts, Write,
 };
 
 mod changes;
-mod known;
+mod loaded;
 
 pub(crate) use changes::{Changes, NewClient, NewSession, SetObject, WatchRow};
-pub(crate) use known::{
-    ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, Known, Needs, REAP_CLIENTS,
-    Reap,
+pub(crate) use loaded::{
+    ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows, Needs,
+    REAP_CLIENTS, Reap,
 };
 
-/// Decides the operations of `batch` in order. `known` holds the rows that [`Needs::of`] names.
-/// `Err` is the index of an operation that panicked.
+/// Decides the writes of `batch` in order. `known` holds the rows that [`Needs::of`] names.
+/// `Err` is the index of a write that panicked.
 pub(crate) fn decide(
     rules: &Rules,
-    known: Known,
-    batch: &[&Operation],
+    known: LoadedRows,
+    batch: &[&Write],
 ) -> Result<(Vec<Answer>, Changes), usize> {
-    let mut fold = Fold::new(rules, known);
+    let mut state = Batch::new(rules, known);
     let mut answers = Vec::with_capacity(batch.len());
-    for (index, operation) in batch.iter().enumerate() {
-        let apply = AssertUnwindSafe(|| fold.apply(operation));
+    for (index, write) in batch.iter().enumerate() {
+        let apply = AssertUnwindSafe(|| state.apply(write));
         answers.push(catch_unwind(apply).map_err(|_| index)?);
     }
-    Ok((answers, fold.into_changes()))
+    Ok((answers, state.into_changes()))
 }
 
-struct Fold<'a> {
+struct Batch<'a> {
     rules: &'a Rules,
-    known: Known,
+    known: LoadedRows,
     head: Head,
-    /// Changes that no later operation of the batch can alter. `into_changes` adds the maps below.
+    /// Changes that no later write of the batch can alter. `into_changes` adds the maps below.
     changes: Changes,
     /// The last state of each changed object; `None` if deleted.
     objects: HashMap<&'a Key, Option<SetObject>>,
@@ -91,8 +91,8 @@ enum Open {
     Begun(usize),
 }
 
-impl<'a> Fold<'a> {
-    fn new(rules: &'a Rules, known: Known) -> Self {
+impl<'a> Batch<'a> {
+    fn new(rules: &'a Rules, known: LoadedRows) -> Self {
         Self {
             rules,
             head: known.head,
@@ -110,25 +110,25 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn apply(&mut self, operation: &'a Operation) -> Answer {
+    fn apply(&mut self, write: &'a Write) -> Answer {
         let mut more = false;
-        match operation {
-            Operation::Register { client, token, now } => self.register(*client, *token, *now)?,
-            Operation::Extend { token, now } => self.extend(*token, *now),
-            Operation::End { token, now } => self.end(*token, *now),
-            Operation::PostponeRemoval { client, now } => self.postpone(*client, *now),
-            Operation::MarkUsed { client } => self.mark_used(*client),
-            Operation::Reap { now } => more = self.reap(*now),
-            Operation::Set { object, intent, lifespan } => self.set(object, intent, *lifespan)?,
-            Operation::Delete { key, intent } => self.delete(key, intent)?,
-            Operation::Expire { .. } => self.expire(),
-            Operation::KeepPresences { clients, connected } => {
+        match write {
+            Write::Register { client, token, now } => self.register(*client, *token, *now)?,
+            Write::Extend { token, now } => self.extend(*token, *now),
+            Write::End { token, now } => self.end(*token, *now),
+            Write::PostponeRemoval { client, now } => self.postpone(*client, *now),
+            Write::MarkUsed { client } => self.mark_used(*client),
+            Write::Reap { now } => more = self.reap(*now),
+            Write::Set { object, intent, lifespan } => self.set(object, intent, *lifespan)?,
+            Write::Delete { key, intent } => self.delete(key, intent)?,
+            Write::Expire { .. } => self.expire(),
+            Write::KeepPresences { clients, connected } => {
                 self.keep_presences(clients, *connected);
             }
-            Operation::Watch { client, pattern } => self.watch(*client, pattern)?,
-            Operation::Unwatch { client, pattern } => self.unwatch(*client, pattern),
-            Operation::AdoptRules { digest } => self.adopt_rules(*digest),
-            Operation::Upkeep { positions, trims } => {
+            Write::Watch { client, pattern } => self.watch(*client, pattern)?,
+            Write::Unwatch { client, pattern } => self.unwatch(*client, pattern),
+            Write::AdoptRules { digest } => self.adopt_rules(*digest),
+            Write::Upkeep { positions, trims } => {
                 self.changes.positions.extend(positions);
                 self.changes.trims |= trims;
             }

@@ -7,12 +7,12 @@ use super::{
     Revision, RulesDigest, Timestamp, TokenDigest,
 };
 
-/// Bytes counted for an operation, or for a record of the change log, in addition to its texts.
+/// Bytes counted for a write, or for a record of the change log, in addition to its texts.
 pub(crate) const OVERHEAD: usize = 64;
 
 /// A write of a client, or of the service itself.
 #[derive(Debug, Clone)]
-pub(crate) enum Operation {
+pub(crate) enum Write {
     /// Registers a client if it is not registered, and adds a session.
     Register { client: ClientId, token: TokenDigest, now: Timestamp },
     /// Extends a session: it expires one lifetime after `now`.
@@ -47,8 +47,8 @@ pub(crate) enum Operation {
     Upkeep { positions: Vec<(ClientId, Revision)>, trims: bool },
 }
 
-impl Operation {
-    /// Bytes of memory that the operation is counted with while it is pending.
+impl Write {
+    /// Bytes of memory that the write is counted with while it is pending.
     pub(crate) fn size(&self) -> usize {
         OVERHEAD
             + match self {
@@ -63,17 +63,17 @@ impl Operation {
     }
 }
 
-/// The result of an operation.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// The newest revision after the operation. If the operation appended a record, it is the
+    /// The newest revision after the write. If the write appended a record, it is the
     /// revision of that record.
     pub(crate) revision: Revision,
-    /// Whether work is left, so that the operation should be repeated.
+    /// Whether work is left, so that the write should be repeated.
     pub(crate) more: bool,
 }
 
-/// The answer to an operation. A rejected operation changes nothing.
+/// The answer to a write. A rejected write changes nothing.
 pub(crate) type Answer = Result<Done, Refusal>;
 
 /// Settings and constants of the store that decisions depend on.

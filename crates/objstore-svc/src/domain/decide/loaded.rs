@@ -1,4 +1,4 @@
-//! The rows that a batch depends on: which ones ([`Needs`]), and their content ([`Known`]).
+//! The rows that a batch depends on: which ones ([`Needs`]), and their content ([`LoadedRows`]).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -6,18 +6,18 @@ use std::{
 };
 
 use crate::domain::{
-    Cause, ClientId, EpochId, Key, Object, Operation, Owner, Pattern, Revision, Rules, RulesDigest,
-    Timestamp, TokenDigest, WatchCounts,
+    Cause, ClientId, EpochId, Key, Object, Owner, Pattern, Revision, Rules, RulesDigest, Timestamp,
+    TokenDigest, WatchCounts, Write,
 };
 
 /// Maximum number of clients with expired sessions, and of unused clients, in one
-/// [`Operation::Reap`].
+/// [`Write::Reap`].
 pub(crate) const REAP_CLIENTS: usize = 256;
 
-/// Maximum number of objects that one [`Operation::Expire`] deletes for each cause.
+/// Maximum number of objects that one [`Write::Expire`] deletes for each cause.
 pub(crate) const EXPIRE_OBJECTS: usize = 1024;
 
-/// Bytes of values after which [`Operation::Expire`] deletes no further object.
+/// Bytes of values after which [`Write::Expire`] deletes no further object.
 pub(crate) const EXPIRE_BYTES: usize = 8 * 1024 * 1024;
 
 /// The stored rows that a batch depends on.
@@ -46,7 +46,7 @@ pub(crate) struct Needs<'a> {
     pub(crate) rules: bool,
 }
 
-/// Which clients [`Operation::Reap`] examines.
+/// Which clients [`Write::Reap`] examines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reap {
     /// Clients with a session that expired at this time or before.
@@ -62,38 +62,38 @@ impl Reap {
 }
 
 impl<'a> Needs<'a> {
-    /// The rows that the operations of `batch` depend on.
-    pub(crate) fn of(batch: &[&'a Operation], rules: &Rules) -> Self {
+    /// The rows that the writes of `batch` depend on.
+    pub(crate) fn of(batch: &[&'a Write], rules: &Rules) -> Self {
         let mut needs = Self::default();
         let mut ends: u64 = 0;
-        for operation in batch {
-            match operation {
-                Operation::Set { object, intent, .. } if intent.needs_current() => {
+        for write in batch {
+            match write {
+                Write::Set { object, intent, .. } if intent.needs_current() => {
                     needs.owners.insert(&object.key);
                 }
-                Operation::Delete { key, .. } => drop(needs.objects.insert(key)),
-                Operation::Register { client, .. } => {
+                Write::Delete { key, .. } => drop(needs.objects.insert(key)),
+                Write::Register { client, .. } => {
                     needs.clients.insert(*client);
                     needs.sessions.insert(*client);
                 }
-                Operation::Watch { client, pattern } | Operation::Unwatch { client, pattern } => {
+                Write::Watch { client, pattern } | Write::Unwatch { client, pattern } => {
                     needs.clients.insert(*client);
                     needs.watches.insert((*client, pattern));
-                    ends += u64::from(matches!(operation, Operation::Unwatch { .. }));
+                    ends += u64::from(matches!(write, Write::Unwatch { .. }));
                 }
-                Operation::Expire { gone, now } => {
+                Write::Expire { gone, now } => {
                     needs.expired = Some(*now);
                     needs.gone = *gone;
                 }
-                Operation::AdoptRules { .. } => needs.rules = true,
-                Operation::Reap { now } => needs.reap = Some(Reap::at(*now, rules)),
-                Operation::Set { .. }
-                | Operation::Extend { .. }
-                | Operation::End { .. }
-                | Operation::PostponeRemoval { .. }
-                | Operation::MarkUsed { .. }
-                | Operation::KeepPresences { .. }
-                | Operation::Upkeep { .. } => {}
+                Write::AdoptRules { .. } => needs.rules = true,
+                Write::Reap { now } => needs.reap = Some(Reap::at(*now, rules)),
+                Write::Set { .. }
+                | Write::Extend { .. }
+                | Write::End { .. }
+                | Write::PostponeRemoval { .. }
+                | Write::MarkUsed { .. }
+                | Write::KeepPresences { .. }
+                | Write::Upkeep { .. } => {}
             }
         }
         // The watches that end in this batch may reach the limit within the batch.
@@ -125,9 +125,9 @@ pub(crate) struct Head {
 }
 
 /// The rows that [`Needs`] names, as they are stored. If [`Needs`] is empty, `head` may have any
-/// value, since the batch only counts from it: see rule 4 of `fold.rs`.
+/// value, since the batch only counts from it: see rule 4 of `decide.rs`.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct LoadedRows {
     pub(crate) epoch: EpochId,
     /// The head before the batch.
     pub(crate) head: Head,
@@ -160,7 +160,7 @@ pub(crate) struct ClientWatches {
     pub(crate) is_exact: bool,
 }
 
-/// Clients for [`Operation::Reap`], each once.
+/// Clients for [`Write::Reap`], each once.
 #[derive(Debug, Default)]
 pub(crate) struct Due {
     pub(crate) clients: Vec<DueClient>,
@@ -168,7 +168,7 @@ pub(crate) struct Due {
     pub(crate) more: bool,
 }
 
-/// A client for [`Operation::Reap`].
+/// A client for [`Write::Reap`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DueClient {
     pub(crate) client: ClientId,

@@ -1,4 +1,4 @@
-//! A batch has the effect of its operations one by one, and needs only the rows of [`Needs::of`].
+//! A batch has the effect of its writes one by one, and needs only the rows of [`Needs::of`].
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -65,15 +65,15 @@ fn owned(parts: [&str; 3]) -> [String; 3] {
 
 impl Rows {
     /// Only the rows that `needs` names.
-    fn load(&self, needs: &Needs<'_>) -> Known {
+    fn load(&self, needs: &Needs<'_>) -> LoadedRows {
         if needs.is_empty() {
-            return Known::default();
+            return LoadedRows::default();
         }
         let object = |key: &Key| {
             let row = self.objects.get(&owned(key.parts()))?;
             Some((Arc::clone(&row.object), row.revision))
         };
-        let mut known = Known { epoch: EPOCH, head: self.head, ..Known::default() };
+        let mut known = LoadedRows { epoch: EPOCH, head: self.head, ..LoadedRows::default() };
         for &key in &needs.owners {
             let owner = object(key).map(|(object, revision)| (object.owner.clone(), revision));
             known.owners.extend(owner.map(|owner| (key.clone(), owner)));
@@ -147,10 +147,10 @@ impl Rows {
     }
 
     /// All rows, with ended watches counted, every client due for a reap, and the objects that end.
-    fn everything(&self, gone: bool) -> Known {
+    fn everything(&self, gone: bool) -> LoadedRows {
         let (expired, absent) = self.expired(self.now, gone);
         let mut known =
-            Known { epoch: EPOCH, head: self.head, expired, absent, ..Known::default() };
+            LoadedRows { epoch: EPOCH, head: self.head, expired, absent, ..LoadedRows::default() };
         known.rules = self.rules();
         for ObjectRow { object, revision, .. } in self.objects.values() {
             known.objects.insert(object.key.clone(), (Arc::clone(object), *revision));
@@ -278,7 +278,7 @@ impl Rows {
         shift
     }
 
-    fn run(&mut self, known: Known, batch: &[&Operation]) -> Vec<Answer> {
+    fn run(&mut self, known: LoadedRows, batch: &[&Write]) -> Vec<Answer> {
         let (answers, changes) = decide(&rules(), known, batch).unwrap();
         let shift = self.write(changes);
         let shifted = |done: Done| Done { revision: done.revision + shift, ..done };
@@ -303,7 +303,7 @@ impl Rows {
     }
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn write() -> impl Strategy<Value = Write> {
     let client = || (1..=4_u128).prop_map(|bits| ClientId::new(Uuid::from_u128(bits)).unwrap());
     let token = || (0..6_u8).prop_map(|token| TokenDigest::stored([token; 32]));
     let now = || (0..8_i64).prop_map(|step| step * LIFETIME / 2);
@@ -344,92 +344,92 @@ fn operation() -> impl Strategy<Value = Operation> {
     let position = || (client(), 0..20_u64);
     prop_oneof![
         3 => (client(), token(), now())
-            .prop_map(|(client, token, now)| Operation::Register { client, token, now }),
-        1 => (token(), now()).prop_map(|(token, now)| Operation::Extend { token, now }),
-        1 => (token(), now()).prop_map(|(token, now)| Operation::End { token, now }),
-        1 => (client(), now()).prop_map(|(client, now)| Operation::PostponeRemoval { client, now }),
-        1 => client().prop_map(|client| Operation::MarkUsed { client }),
-        1 => now().prop_map(|now| Operation::Reap { now: now * 20 }),
+            .prop_map(|(client, token, now)| Write::Register { client, token, now }),
+        1 => (token(), now()).prop_map(|(token, now)| Write::Extend { token, now }),
+        1 => (token(), now()).prop_map(|(token, now)| Write::End { token, now }),
+        1 => (client(), now()).prop_map(|(client, now)| Write::PostponeRemoval { client, now }),
+        1 => client().prop_map(|client| Write::MarkUsed { client }),
+        1 => now().prop_map(|now| Write::Reap { now: now * 20 }),
         3 => (object(), intent(), lifespan())
-            .prop_map(|(object, intent, lifespan)| Operation::Set { object, intent, lifespan }),
-        3 => any::<bool>().prop_map(|gone| Operation::Expire { gone, now: 0 }),
+            .prop_map(|(object, intent, lifespan)| Write::Set { object, intent, lifespan }),
+        3 => any::<bool>().prop_map(|gone| Write::Expire { gone, now: 0 }),
         1 => (prop::collection::vec(client(), 1..3), any::<bool>()).prop_map(
-            |(clients, connected)| Operation::KeepPresences { clients, connected }),
-        3 => (key(), intent()).prop_map(|(key, intent)| Operation::Delete { key, intent }),
+            |(clients, connected)| Write::KeepPresences { clients, connected }),
+        3 => (key(), intent()).prop_map(|(key, intent)| Write::Delete { key, intent }),
         6 => (client(), pattern())
-            .prop_map(|(client, pattern)| Operation::Watch { client, pattern }),
+            .prop_map(|(client, pattern)| Write::Watch { client, pattern }),
         6 => (client(), pattern())
-            .prop_map(|(client, pattern)| Operation::Unwatch { client, pattern }),
+            .prop_map(|(client, pattern)| Write::Unwatch { client, pattern }),
         1 => prop::option::of(0..3_u8).prop_map(|digest| {
             let digest = RulesDigest(digest.map(|digest| [digest; 32]));
-            Operation::AdoptRules { digest }
+            Write::AdoptRules { digest }
         }),
         2 => prop::collection::vec(position(), 1..5)
-            .prop_map(|positions| Operation::Upkeep { positions, trims: false }),
+            .prop_map(|positions| Write::Upkeep { positions, trims: false }),
     ]
 }
 
-/// Splits the operations into batches as the runner does: a reap, an expiry and kept presences are alone, and the engine's own
-/// work is the last operation of a batch. Removes operations that reuse a token, or extend or end an
-/// unknown one. Returns the index of the first operation of each batch, and then the number of
-/// operations.
-fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
+/// Splits the writes into batches as the runner does: a reap, an expiry and kept presences are alone, and the engine's own
+/// work is the last write of a batch. Removes writes that reuse a token, or extend or end an
+/// unknown one. Returns the index of the first write of each batch, and then the number of
+/// writes.
+fn batches(writes: &mut Vec<Write>, lengths: &[usize]) -> Vec<usize> {
     let mut used = HashSet::new();
-    operations.retain(|operation| match operation {
-        Operation::Register { token, .. } => used.insert(*token),
-        Operation::Extend { token, .. } | Operation::End { token, .. } => used.contains(token),
+    writes.retain(|write| match write {
+        Write::Register { token, .. } => used.insert(*token),
+        Write::Extend { token, .. } | Write::End { token, .. } => used.contains(token),
         _ => true,
     });
     let mut lengths = lengths.iter().copied().cycle();
     let mut ends = Vec::new();
     let mut left = 0;
-    for (index, operation) in operations.iter().enumerate() {
+    for (index, write) in writes.iter().enumerate() {
         let is_alone = matches!(
-            operation,
-            Operation::Reap { .. } | Operation::Expire { .. } | Operation::KeepPresences { .. }
+            write,
+            Write::Reap { .. } | Write::Expire { .. } | Write::KeepPresences { .. }
         );
         if left == 0 || is_alone {
             ends.push(index);
             left = lengths.next().unwrap_or(1);
         }
-        let is_last = is_alone || matches!(operation, Operation::Upkeep { .. });
+        let is_last = is_alone || matches!(write, Write::Upkeep { .. });
         left = if is_last { 0 } else { left - 1 };
     }
-    ends.push(operations.len());
+    ends.push(writes.len());
     ends
 }
 
 proptest! {
     #[test]
-    fn a_batch_has_the_same_effect_as_single_operations(
-        mut operations in prop::collection::vec(operation(), 1..80),
+    fn a_batch_has_the_same_effect_as_single_writes(
+        mut writes in prop::collection::vec(write(), 1..80),
         lengths in prop::collection::vec(1..20_usize, 1..8),
         pauses in prop::collection::vec(0..2_000_i64, 1..8),
     ) {
-        let ends = batches(&mut operations, &lengths);
+        let ends = batches(&mut writes, &lengths);
         let (mut batched, mut single) = (Rows::default(), Rows::default());
         for ((from, to), pause) in ends.iter().zip(&ends[1..]).zip(pauses.iter().cycle()) {
             batched.now += pause;
             single.now += pause;
-            let operations = &mut operations[*from..*to];
-            match operations.last_mut() {
+            let writes = &mut writes[*from..*to];
+            match writes.last_mut() {
                 // A client cannot acknowledge a future revision.
-                Some(Operation::Upkeep { positions, .. }) => {
+                Some(Write::Upkeep { positions, .. }) => {
                     positions.iter_mut().for_each(|(_, at)| *at = batched.head.revision.min(*at));
                 }
-                Some(Operation::Expire { now, .. }) => *now = batched.now,
+                Some(Write::Expire { now, .. }) => *now = batched.now,
                 _ => {}
             }
-            let batch: Vec<_> = operations.iter().collect();
+            let batch: Vec<_> = writes.iter().collect();
             let answers = batched.run(batched.load(&Needs::of(&batch, &rules())), &batch);
-            let run_alone = |operation: &Operation| {
-                let gone = matches!(operation, Operation::Expire { gone: true, .. });
-                single.run(single.everything(gone), &[operation])
+            let run_alone = |write: &Write| {
+                let gone = matches!(write, Write::Expire { gone: true, .. });
+                single.run(single.everything(gone), &[write])
             };
             let one_by_one: Vec<_> = batch.iter().copied().flat_map(run_alone).collect();
             prop_assert_eq!(answers, one_by_one);
             prop_assert_eq!(batched.clone().without_unneeded(), single.clone().without_unneeded());
-            if let [Operation::Expire { gone, now }] = operations {
+            if let [Write::Expire { gone, now }] = writes {
                 prop_assert!(batched.expired(*now, *gone).0.is_empty());
             }
         }

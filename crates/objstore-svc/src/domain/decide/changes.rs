@@ -12,7 +12,7 @@ use crate::domain::{
 /// order: see `store/tables.rs`.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// The head that the batch counts from: that of `Known`.
+    /// The head that the batch counts from: that of `LoadedRows`.
     pub(crate) before: Head,
     /// The head after the batch.
     pub(crate) head: Head,

@@ -1,4 +1,4 @@
-//! Operations of one batch that depend on each other.
+//! Writes of one batch that depend on each other.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ fn rules() -> Rules {
 }
 
 /// A store whose newest revision is 10, with one client that watches nothing.
-fn known() -> Known {
-    Known {
+fn known() -> LoadedRows {
+    LoadedRows {
         epoch: EpochId::new(EPOCH),
         head: Head { revision: 10, bytes: 1000, clients: 1 },
         clients: HashMap::from([(client(1), ClientWatches::default())]),
-        ..Known::default()
+        ..LoadedRows::default()
     }
 }
 
@@ -48,28 +48,28 @@ fn intent(if_match: &[&str], if_none_match: &[&str]) -> Intent {
     Intent { client: client(1), precondition, permit: Permit::Always, tracks_owner: false }
 }
 
-fn set(if_match: &[&str], if_none_match: &[&str]) -> Operation {
+fn set(if_match: &[&str], if_none_match: &[&str]) -> Write {
     let value = Value::compact("{}").unwrap();
     let object = Object { key: key(), value, owner: Owner::new("o").unwrap() };
     let intent = intent(if_match, if_none_match);
-    Operation::Set { object: Arc::new(object), intent, lifespan: Lifespan::default() }
+    Write::Set { object: Arc::new(object), intent, lifespan: Lifespan::default() }
 }
 
-fn delete() -> Operation {
-    Operation::Delete { key: key(), intent: intent(&[], &[]) }
+fn delete() -> Write {
+    Write::Delete { key: key(), intent: intent(&[], &[]) }
 }
 
-/// The revision or refusal of each operation, and the changes.
-fn fold(known: Known, operations: &[Operation]) -> (Vec<Result<Revision, Refusal>>, Changes) {
-    let operations: Vec<_> = operations.iter().collect();
-    let (answers, changes) = decide(&rules(), known, &operations).unwrap();
+/// The revision or refusal of each write, and the changes.
+fn decided(known: LoadedRows, writes: &[Write]) -> (Vec<Result<Revision, Refusal>>, Changes) {
+    let writes: Vec<_> = writes.iter().collect();
+    let (answers, changes) = decide(&rules(), known, &writes).unwrap();
     (answers.into_iter().map(|answer| answer.map(|done| done.revision)).collect(), changes)
 }
 
 #[test]
-fn a_precondition_sees_the_operations_before_it() {
+fn a_precondition_sees_the_writes_before_it() {
     let first = ETag::new(EpochId::new(EPOCH), 11).to_string();
-    let operations = [
+    let writes = [
         set(&[], &["*"]),
         set(&[], &["*"]),
         set(&[&first], &[]),
@@ -87,12 +87,12 @@ fn a_precondition_sees_the_operations_before_it() {
         Err(Refusal::NoObject),
         Ok(14),
     ];
-    assert_eq!(fold(known(), &operations).0, expected);
+    assert_eq!(decided(known(), &writes).0, expected);
 }
 
 #[test]
 fn an_object_is_written_once_and_logged_each_time() {
-    let (_, changes) = fold(known(), &[set(&[], &[]), set(&[], &[]), delete(), set(&[], &[])]);
+    let (_, changes) = decided(known(), &[set(&[], &[]), set(&[], &[]), delete(), set(&[], &[])]);
     assert_eq!(
         (changes.set_objects.len(), changes.set_objects[0].revision, changes.deleted_objects.len()),
         (1, 14, 0)
@@ -107,16 +107,16 @@ fn an_object_is_written_once_and_logged_each_time() {
 fn a_watch_can_begin_and_end_in_one_batch() {
     let (pattern, other, third) = (pattern("t"), pattern("u"), pattern("v"));
     let client = client(1);
-    let operations = [
-        Operation::Watch { client, pattern: pattern.clone() },
-        Operation::Watch { client, pattern: pattern.clone() },
-        Operation::Watch { client, pattern: other },
-        Operation::Watch { client, pattern: third.clone() },
-        Operation::Unwatch { client, pattern: pattern.clone() },
-        Operation::Unwatch { client, pattern },
-        Operation::Watch { client, pattern: third },
+    let writes = [
+        Write::Watch { client, pattern: pattern.clone() },
+        Write::Watch { client, pattern: pattern.clone() },
+        Write::Watch { client, pattern: other },
+        Write::Watch { client, pattern: third.clone() },
+        Write::Unwatch { client, pattern: pattern.clone() },
+        Write::Unwatch { client, pattern },
+        Write::Watch { client, pattern: third },
     ];
-    let (answers, changes) = fold(known(), &operations);
+    let (answers, changes) = decided(known(), &writes);
     let too_many = Err(Refusal::TooManyWatches);
     assert_eq!(answers, [Ok(11), Ok(11), Ok(12), too_many, Ok(13), Ok(13), Ok(14)]);
     let begun: Vec<_> =
@@ -128,8 +128,8 @@ fn a_watch_can_begin_and_end_in_one_batch() {
 
 #[test]
 fn a_removed_client_cannot_watch() {
-    let operation = Operation::Watch { client: client(2), pattern: pattern("t") };
-    assert_eq!(fold(known(), &[operation]).0, [Err(Refusal::ClientRemoved)]);
+    let write = Write::Watch { client: client(2), pattern: pattern("t") };
+    assert_eq!(decided(known(), &[write]).0, [Err(Refusal::ClientRemoved)]);
 }
 
 #[test]
@@ -140,25 +140,23 @@ fn a_stored_watch_ends_and_begins_again() {
     let counts = WatchCounts { open: 1, ended: 0 };
     known.clients.insert(client, ClientWatches { counts, is_exact: false });
     known.watches.insert((client, pattern.clone()), 7);
-    let operations = [
-        Operation::Unwatch { client, pattern: pattern.clone() },
-        Operation::Watch { client, pattern },
-    ];
-    let (answers, changes) = fold(known, &operations);
+    let writes =
+        [Write::Unwatch { client, pattern: pattern.clone() }, Write::Watch { client, pattern }];
+    let (answers, changes) = decided(known, &writes);
     assert_eq!(answers, [Ok(11), Ok(12)]);
     assert_eq!((changes.ended_watches[0].since, changes.ended_watches[0].until), (7, Some(11)));
     assert_eq!(changes.new_watches[0].since, 12);
     assert_eq!(changes.watch_counts, [(client, WatchCounts { open: 1, ended: 1 })]);
 }
 
-fn register(number: u128, token: &str) -> Operation {
-    Operation::Register { client: client(number), token: TokenDigest::of(token), now: 0 }
+fn register(number: u128, token: &str) -> Write {
+    Write::Register { client: client(number), token: TokenDigest::of(token), now: 0 }
 }
 
 #[test]
 fn registrations_of_one_batch_count_against_the_client_limit() {
-    let operations = [register(1, "a"), register(2, "b"), register(2, "c"), register(3, "d")];
-    let (answers, changes) = fold(known(), &operations);
+    let writes = [register(1, "a"), register(2, "b"), register(2, "c"), register(3, "d")];
+    let (answers, changes) = decided(known(), &writes);
     assert_eq!(answers, [Ok(10), Ok(10), Ok(10), Err(Refusal::TooManyClients)]);
     let registered = NewClient {
         client: client(2),
@@ -176,9 +174,9 @@ fn at_the_limit_a_new_session_ends_the_one_that_expires_first() {
     let stored = (0..100).map(|number| (TokenDigest::of(&number.to_string()), number));
     let sessions = HashMap::from([(client(1), stored.collect())]);
     let first = TokenDigest::of("0");
-    let extend = Operation::Extend { token: first, now: 100 };
+    let extend = Write::Extend { token: first, now: 100 };
     let (_, changes) =
-        fold(Known { sessions, ..known() }, &[extend, register(1, "a"), register(1, "b")]);
+        decided(LoadedRows { sessions, ..known() }, &[extend, register(1, "a"), register(1, "b")]);
     assert!(changes.deleted_sessions == ["1", "2"].map(TokenDigest::of));
     assert_eq!((changes.new_sessions.len(), changes.extended_sessions.len()), (2, 1));
 }
@@ -186,14 +184,14 @@ fn at_the_limit_a_new_session_ends_the_one_that_expires_first() {
 #[test]
 fn a_client_can_register_and_be_used_in_one_batch() {
     let (client, other) = (client(2), client(3));
-    let operations = [
+    let writes = [
         register(2, "a"),
-        Operation::MarkUsed { client },
-        Operation::PostponeRemoval { client, now: 9 },
-        Operation::PostponeRemoval { client: other, now: 9 },
-        Operation::PostponeRemoval { client: other, now: 5 },
+        Write::MarkUsed { client },
+        Write::PostponeRemoval { client, now: 9 },
+        Write::PostponeRemoval { client: other, now: 9 },
+        Write::PostponeRemoval { client: other, now: 5 },
     ];
-    let (_, changes) = fold(known(), &operations);
+    let (_, changes) = decided(known(), &writes);
     assert_eq!(changes.new_clients[0].unused_until, None);
     assert_eq!(changes.postponed_removals, [(other, Session::removal_time(9))]);
     assert!(changes.used_clients.is_empty());
@@ -221,8 +219,8 @@ fn clients_without_sessions_and_unused_clients_are_removed() {
         (client(5), vec![live(5)]),
     ]);
     let head = Head { clients: 5, ..known().head };
-    let known = Known { head, sessions, due: Due { clients, more: true }, ..known() };
-    let batch = [&Operation::Reap { now: NOW }];
+    let known = LoadedRows { head, sessions, due: Due { clients, more: true }, ..known() };
+    let batch = [&Write::Reap { now: NOW }];
     let (answers, changes) = decide(&rules(), known, &batch).unwrap();
     assert_eq!(answers, [Ok(Done { revision: 12, more: true })]);
     assert_eq!(changes.deleted_clients, [client(1), client(3)]);
@@ -240,8 +238,8 @@ fn an_expiry_deletes_each_object_once_with_its_first_cause() {
     let [first, second] = ["first", "second"].map(object);
     let expired = [(&first, Cause::Expired), (&first, Cause::Gone), (&second, Cause::Gone)]
         .map(|(object, cause)| (Arc::clone(object), cause));
-    let known = Known { expired: expired.into(), absent: vec![client(2)], ..known() };
-    let (answers, changes) = fold(known, &[Operation::Expire { gone: true, now: 0 }]);
+    let known = LoadedRows { expired: expired.into(), absent: vec![client(2)], ..known() };
+    let (answers, changes) = decided(known, &[Write::Expire { gone: true, now: 0 }]);
     assert_eq!(answers, [Ok(12)]);
     let keys = [&first, &second].map(|object| object.key.clone());
     assert_eq!(changes.deleted_objects.into_iter().collect::<HashSet<_>>(), HashSet::from(keys));
@@ -255,22 +253,22 @@ const OWNER: &str = "00000000-0000-0000-0000-000000000001";
 const OTHER: &str = "00000000-0000-0000-0000-000000000002";
 
 /// A set of client 1, which may write its own objects.
-fn set_as_owner(owner: &str) -> Operation {
+fn set_as_owner(owner: &str) -> Write {
     let value = Value::compact("{}").unwrap();
     let object = Object { key: key(), value, owner: Owner::new(owner).unwrap() };
     let intent = Intent { permit: Permit::AsOwner, tracks_owner: true, ..intent(&[], &[]) };
-    Operation::Set { object: Arc::new(object), intent, lifespan: Lifespan::default() }
+    Write::Set { object: Arc::new(object), intent, lifespan: Lifespan::default() }
 }
 
-fn delete_as_owner() -> Operation {
+fn delete_as_owner() -> Write {
     let intent = Intent { permit: Permit::AsOwner, ..intent(&[], &[]) };
-    Operation::Delete { key: key(), intent }
+    Write::Delete { key: key(), intent }
 }
 
 #[test]
 fn an_owner_writes_and_deletes_only_own_objects() {
     let foreign =
-        Known { owners: HashMap::from([(key(), (Owner::new(OTHER).unwrap(), 3))]), ..known() };
+        LoadedRows { owners: HashMap::from([(key(), (Owner::new(OTHER).unwrap(), 3))]), ..known() };
     let (answers, _) = decide(&rules(), foreign, &[&set_as_owner(OWNER)]).unwrap();
     assert_eq!(answers, [Err(Refusal::NotAllowed)]);
 
@@ -286,9 +284,9 @@ fn an_owner_writes_and_deletes_only_own_objects() {
 #[test]
 fn a_set_records_the_owner_that_it_replaces() {
     let of = |owner: &str, tracks_owner| {
-        let Operation::Set { object, .. } = set_as_owner(owner) else { unreachable!() };
+        let Write::Set { object, .. } = set_as_owner(owner) else { unreachable!() };
         let intent = Intent { tracks_owner, ..intent(&[], &[]) };
-        Operation::Set { object, intent, lifespan: Lifespan::default() }
+        Write::Set { object, intent, lifespan: Lifespan::default() }
     };
     let batch = [of(OWNER, true), of(OWNER, true), of(OTHER, true), of(OWNER, false)];
     let batch: Vec<_> = batch.iter().collect();
@@ -302,7 +300,7 @@ fn a_set_records_the_owner_that_it_replaces() {
 
 #[test]
 fn rules_are_recorded_once() {
-    let adopt = |digest| Operation::AdoptRules { digest: RulesDigest(digest) };
+    let adopt = |digest| Write::AdoptRules { digest: RulesDigest(digest) };
     let batch = [adopt(None), adopt(Some([1; 32])), adopt(Some([1; 32])), adopt(None)];
     let batch: Vec<_> = batch.iter().collect();
     let (_, changes) = decide(&rules(), known(), &batch).unwrap();
