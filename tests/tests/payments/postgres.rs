@@ -240,7 +240,7 @@ async fn a_service_that_stops_ends_its_leases() {
 /// only every few minutes, and the trail grows in between.
 #[tokio::test]
 async fn no_capture_reads_the_trails_of_other_transactions() {
-    const TRANSACTIONS: usize = 100;
+    const TRANSACTIONS: usize = 200;
     let database = Cluster::shared().database();
     let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let merchant = service.merchant().await;
