@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tracing_appender::non_blocking::WorkerGuard;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, ServerConfig};
@@ -18,6 +18,9 @@ pub use collector::{Family, StatsCollector};
 pub(crate) use collector::{family, metric};
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
 pub use traffic::Traffic;
+
+/// Lines that wait for the reader of the log. Their buffer takes 40 bytes for each from the start.
+const LINES: usize = 16_384;
 
 /// The thread that writes the log.
 static WRITER: Mutex<Option<WorkerGuard>> = Mutex::new(None);
@@ -42,7 +45,8 @@ pub(crate) fn end() {
 /// buffer are dropped.
 pub fn init(config: &ServerConfig) -> Log {
     let filter = EnvFilter::new(&config.rust_log);
-    let (writer, guard) = tracing_appender::non_blocking(io::stdout());
+    let (writer, guard) =
+        NonBlockingBuilder::default().buffered_lines_limit(LINES).finish(io::stdout());
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)
