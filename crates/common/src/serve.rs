@@ -148,9 +148,13 @@ async fn serve_connection(
         let (router, connection) = (router.clone(), served.clone());
         async move {
             connection.request_started();
-            let response = answer(request, router, &connection).await;
-            connection.request_finished();
-            response
+            let Ok(response) = answer(request, router, &connection).await;
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                connection.http_finished();
+            } else {
+                connection.request_finished();
+            }
+            Ok::<_, Infallible>(response)
         }
     });
     let http = http1::Builder::new()

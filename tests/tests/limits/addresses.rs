@@ -16,6 +16,9 @@ const APART: Duration = Duration::from_millis(3);
 /// The limit of connections per address.
 const MAX: usize = 10;
 
+/// Sockets that are opened just before another connection.
+const ROUNDS: usize = 30;
+
 /// Connects from 127.0.0.`last`. Returns the connection and whether it was served.
 async fn connect(subject: &Subject, last: u8) -> (Connection, bool) {
     let mut connection = Connection::from(local(last), subject.address()).await;
@@ -77,20 +80,29 @@ async fn a_full_address_loses_its_connection_idle_longest() {
 async fn a_full_address_without_idle_connections_is_refused() {
     let subject = Subject::with(Kind::Objstore, &[("MAX_CONNECTIONS_PER_ADDRESS", "10")]).await;
     let Subject::Objstore(_, client) = &subject else { unreachable!() };
-    let mut sockets = Vec::new();
-    for _ in 0..MAX {
+    let open = async || {
         let mut socket = Connection::from(local(2), subject.address()).await;
         assert_eq!(socket.ask(upgrade(client.token())).await.status, 101);
-        sockets.push(socket);
+        socket
+    };
+    let mut sockets = Vec::new();
+    for _ in 1..MAX {
+        sockets.push(open().await);
     }
-    let (mut refused, served) = connect(&subject, 2).await;
-    assert!(!served, "one connection more than the limit");
-    refused.ended().await;
+    // The last socket is not idle from its first byte on.
+    for _ in 0..ROUNDS {
+        let last = open().await;
+        let (mut refused, served) = connect(&subject, 2).await;
+        assert!(!served, "one connection more than the limit");
+        refused.ended().await;
+        assert!(!last.is_closed(), "the last socket is closed");
+        drop(last);
+        eventually("a closed connection frees its place", async || {
+            connect(&subject, 2).await.1.then_some(())
+        })
+        .await;
+    }
     assert!(sockets.iter().all(|socket| !socket.is_closed()), "a socket is closed");
+    let _last = open().await;
     assert!(connect(&subject, 3).await.1, "another address");
-    sockets.pop();
-    eventually("a closed connection frees its place", async || {
-        connect(&subject, 2).await.1.then_some(())
-    })
-    .await;
 }

@@ -185,8 +185,8 @@ impl Connection {
         }
     }
 
-    /// Called when the HTTP library is done. After that, only an upgraded socket may use the
-    /// connection.
+    /// Called when the HTTP library has only to send the response that upgrades the connection, and
+    /// when it is done. After that, only an upgraded socket may use the connection.
     pub(super) fn http_finished(&self) {
         self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
         self.0.activity.state.store(LONG_LIVED, Ordering::Relaxed);
