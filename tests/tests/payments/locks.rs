@@ -212,7 +212,7 @@ async fn both_services_make_progress_on_one_transaction() {
     let merchant = services[0].merchant().await;
     let transaction = merchant.pay("EUR", 1_000_000_000).await;
     let there = transaction.by(&merchant.app.at(&services[1]));
-    let long = Duration::from_secs(1);
+    let long = Duration::from_secs(2);
     let begun = Instant::now();
     let capture = async |transaction: &Transaction| {
         let mut captures = 0;
