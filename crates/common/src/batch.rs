@@ -143,7 +143,7 @@ pub trait Engine: Sized + 'static {
     fn after_batch(&self, _bytes: usize) {}
 
     /// Called after [`Failure::DiskFull`], with the number of writes of the batch.
-    fn disk_full(&self, _operations: usize) {}
+    fn disk_full(&self, _writes: usize) {}
 
     /// Called once a second while no write is pending or running.
     fn idle(&self) {}

@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Maximum number of positions in one batch while other writes are pending.
 const BATCH: usize = 512;
 
-/// Maximum number of positions in one batch while no operation is pending.
+/// Maximum number of positions in one batch while no write is pending.
 const IDLE_BATCH: usize = 8 * BATCH;
 
 /// A position moves from `pending` to `round` to `writing`, and is removed after its commit.
@@ -53,7 +53,7 @@ impl Positions {
     }
 
     /// Returns the positions for the next batch: the next ones of the round, or of a new round if
-    /// the round is written and either one second has passed or no operation is pending
+    /// the round is written and either one second has passed or no write is pending
     /// (`is_idle`). Call [`Self::written`] after the commit of the batch: otherwise the next call
     /// returns them again. Only one batch may run at a time.
     pub(super) fn take_due(&mut self, is_idle: bool) -> Vec<(ClientId, Revision)> {
