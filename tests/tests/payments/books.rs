@@ -215,15 +215,15 @@ async fn contradicting_rows_are_found() {
 }
 
 #[tokio::test]
-async fn a_wrong_instruction_is_found() {
+async fn a_wrong_outbox_entry_is_found() {
     let place = booked().await;
-    let instruct = "INSERT INTO outbox (id, \"transaction\", movement, amount, step)";
+    let insert = "INSERT INTO outbox (id, \"transaction\", movement, amount, step)";
     let step = "FROM trail WHERE movement = 'refund'";
     let from = |amount| format!("SELECT line, \"transaction\", movement, {amount}, step {step}");
-    place.change(&format!("{instruct} {}", from("amount")));
+    place.change(&format!("{insert} {}", from("amount")));
     place.agrees().await;
     place.change("DELETE FROM outbox");
-    let wrong = format!("{instruct} {}", from("amount + 1"));
+    let wrong = format!("{insert} {}", from("amount + 1"));
     place.change(&wrong);
     is_found(&place, &wrong).await;
 }
