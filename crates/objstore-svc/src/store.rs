@@ -3,7 +3,7 @@
 //! Every write is atomic, and durable before it is answered. Reads go straight to the engine.
 //! All writes take the same path on both engines:
 //!
-//! 1. A method of [`Store`] puts an [`Write`] into the engine's queue (`common::batch`) and
+//! 1. A method of [`Store`] puts a [`Write`] into the engine's queue (`common::batch`) and
 //!    waits for the answer. If the queue is full, the write fails immediately with
 //!    [`StoreError::Overloaded`], so a caller may repeat it.
 //! 2. The runner gathers pending writes into a batch, so that they share one commit. One batch
@@ -157,7 +157,7 @@ pub(crate) enum StoreError {
     #[error("timeout: committed changes were not dispatched to sockets in time")]
     DispatchTimeout,
     /// A bug: the write or the read panicked. Nothing was written.
-    #[error("the write panicked")]
+    #[error("the read or write panicked")]
     Panicked,
 }
 
