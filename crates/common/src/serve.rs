@@ -150,7 +150,7 @@ async fn serve_connection(
             connection.request_started();
             let Ok(response) = answer(request, router, &connection).await;
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                connection.http_finished();
+                connection.socket_opened();
             } else {
                 connection.request_finished();
             }
@@ -180,8 +180,6 @@ async fn serve_connection(
             http.as_mut().graceful_shutdown();
         }
     };
-    // An upgraded socket keeps its own clone of the connection.
-    connection.http_finished();
     if let Err(error) = ended {
         if error.is_parse() {
             meter.refused(status_of(&error));

@@ -185,9 +185,9 @@ impl Connection {
         }
     }
 
-    /// Called when the HTTP library has only to send the response that upgrades the connection, and
-    /// when it is done. After that, only an upgraded socket may use the connection.
-    pub(super) fn http_finished(&self) {
+    /// Called when the response opens a socket, which keeps a clone of the connection. No further
+    /// request can come.
+    pub(super) fn socket_opened(&self) {
         self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
         self.0.activity.state.store(LONG_LIVED, Ordering::Relaxed);
     }
