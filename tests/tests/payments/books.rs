@@ -190,7 +190,8 @@ async fn contradicting_rows_are_found() {
             "a failed transaction is neither captured nor voided",
         ),
         (
-            "INSERT INTO pending_payments (id, merchant, created, currency, amount, descriptor, recurring)
+            "INSERT INTO pending_payments
+                 (id, merchant, created, currency, amount, descriptor, recurring)
              SELECT pending_payment, merchant, created, currency, amount, descriptor, recurring
              FROM transactions WHERE error IS NOT NULL",
             "a pending payment has no transaction",
@@ -348,8 +349,8 @@ async fn grow(place: &Stopped, copies: u32) {
     let rest = "step, created, movement, amount, balance, fee_flat, fee_rate, descriptor";
     let values = format!("{transaction}, {line}, {rest}");
     copy("trail", &format!("{key}, line, {rest}"), &values, &of_largest("trail", key));
-    let rest = "merchant, test, pending_payment, created, currency, amount, captured, steps, descriptor, tds, \
-        recurring, has_custom";
+    let rest = "merchant, test, pending_payment, created, currency, amount, captured, steps, \
+        descriptor, tds, recurring, has_custom";
     copy("transactions", &format!("id, {rest}"), &format!("{transaction}, {rest}"), largest);
     let one = if place.database().is_some() { "shard = 0" } else { "TRUE" };
     place.change(&format!(

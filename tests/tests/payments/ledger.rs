@@ -73,7 +73,7 @@ struct Captured {
     amount: i64,
     worth: [i64; 2],
     amount_returned: i64,
-    worth_out: [i64; 2],
+    worth_returned: [i64; 2],
 }
 
 impl Captured {
@@ -84,10 +84,10 @@ impl Captured {
             round(i128::from(whole) * i128::from(self.amount_returned), self.amount.into())
         };
         let taken = [0, 1].map(|of| {
-            let left = self.worth[of] - self.worth_out[of];
-            (due(self.worth[of]) - self.worth_out[of]).clamp(0, left)
+            let left = self.worth[of] - self.worth_returned[of];
+            (due(self.worth[of]) - self.worth_returned[of]).clamp(0, left)
         });
-        self.worth_out = [0, 1].map(|of| self.worth_out[of] + taken[of]);
+        self.worth_returned = [0, 1].map(|of| self.worth_returned[of] + taken[of]);
         taken
     }
 }
@@ -134,12 +134,12 @@ impl Model {
             Move::Capture => {
                 let gross = self.rate.proceeds(amount);
                 let fee = round(i128::from(gross) * i128::from(RATE), 1000);
-                let (amount_returned, worth_out) = (0, [0, 0]);
+                let (amount_returned, worth_returned) = (0, [0, 0]);
                 self.captures.push(Captured {
                     amount,
                     worth: [gross, fee],
                     amount_returned,
-                    worth_out,
+                    worth_returned,
                 });
                 self.balance += gross - fee - self.rate.cost(FLAT);
             }
@@ -199,7 +199,8 @@ impl Model {
                 self.disputed -= part;
                 if let Some(captured) = number.map(|number| &mut self.captures[number]) {
                     captured.amount_returned -= part;
-                    captured.worth_out = [0, 1].map(|of| captured.worth_out[of] - taken[of]);
+                    captured.worth_returned =
+                        [0, 1].map(|of| captured.worth_returned[of] - taken[of]);
                 }
             }
         }

@@ -6,8 +6,8 @@
 //!    create the client's own object. So `get` and `delete` do not show whether another client's
 //!    object exists.
 //! 3. **The decision about a write has two steps.** [`AccessRules::permit`] looks at the key when the
-//!    request arrives. If only the owner may write, the decision compares the stored owner, in the order
-//!    of the commits.
+//!    request arrives. If only the owner may write, the decision compares the stored owner, in the
+//!    order of the commits.
 //! 4. **With rules, each set compares the owners**, and records the one that it replaces. A stream
 //!    then hides the object from the old owner. This does not depend on the content of the rules:
 //!    they may change before the set is committed.

@@ -12,8 +12,8 @@
 //!    each object, session, client and watch, and lists the changes at the end. The change log gets
 //!    all records.
 //! 4. **Revisions may be relative.** On PostgreSQL, a batch that needs no rows is decided before
-//!    the newest revision is known. [`LoadedRows::head`] is then 0, revisions count from 0, and the SQL
-//!    statements add the revision and bytes of the store. So a write whose decision depends on
+//!    the newest revision is known. [`LoadedRows::head`] is then 0, revisions count from 0, and the
+//!    SQL statements add the revision and bytes of the store. So a write whose decision depends on
 //!    the head must make [`Needs::is_empty`] false.
 //! 5. **One batch can insert a row and change it again**: a client can register, begin and end a
 //!    watch, and be marked as used in one batch. [`Batch`] has a map for each kind of row that can

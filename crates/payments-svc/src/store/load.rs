@@ -79,11 +79,10 @@ pub(super) const LOCKED: [Query; 5] = [
         },
     },
     Query {
-        select: "SELECT pending_payments.id, acquirer_key, pending_payments.merchant, merchants.test,
-                     pending_payments.currency, amount, pending_payments.descriptor, custom, recurring,
-                     acquirer,
-                     \"authorization\", bin, last4, expiry_year, expiry_month, scheme,
-                     code_present, link
+        select: "SELECT pending_payments.id, acquirer_key, pending_payments.merchant,
+                     merchants.test, pending_payments.currency, amount,
+                     pending_payments.descriptor, custom, recurring, acquirer, \"authorization\",
+                     bin, last4, expiry_year, expiry_month, scheme, code_present, link
                  FROM pending_payments JOIN merchants ON merchants.id = pending_payments.merchant",
         key: &[("pending_payments.id", Kind::Bytes)],
         rest: "",
@@ -203,8 +202,8 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT \"transaction\", step, amount, gross, fee, amount_returned, gross_returned, fee_returned,
-                     rate, spread, refused FROM captures",
+        select: "SELECT \"transaction\", step, amount, gross, fee, amount_returned,
+                     gross_returned, fee_returned, rate, spread, refused FROM captures",
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "ORDER BY \"transaction\", step",
         lock: None,
@@ -234,8 +233,8 @@ pub(super) const READ: [Query; 20] = [
                          )
                      WHERE room < CAST($2 AS bigint)
                  )
-                 SELECT \"transaction\", step, amount, gross, fee, amount_returned, gross_returned, fee_returned,
-                     rate, spread, refused
+                 SELECT \"transaction\", step, amount, gross, fee, amount_returned,
+                     gross_returned, fee_returned, rate, spread, refused
                  FROM needed JOIN captures USING (\"transaction\", step)
                  ORDER BY \"transaction\", step",
         lock: None,

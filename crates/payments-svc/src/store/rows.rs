@@ -195,8 +195,8 @@ pub(super) fn with_trail(
     transaction
 }
 
-/// Reads ten columns: step, amount, gross, fee, amount_returned, gross_returned, fee_returned, rate, spread,
-/// refused.
+/// Reads ten columns: step, amount, gross, fee, amount_returned, gross_returned, fee_returned,
+/// rate, spread, refused.
 pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Capture> {
     Ok(Capture {
         step: columns.read()?,

@@ -369,10 +369,10 @@ fn write() -> impl Strategy<Value = Write> {
     ]
 }
 
-/// Splits the writes into batches as the runner does: a reap, an expiry and kept presences are alone, and the engine's own
-/// work is the last write of a batch. Removes writes that reuse a token, or extend or end an
-/// unknown one. Returns the index of the first write of each batch, and then the number of
-/// writes.
+/// Splits the writes into batches as the runner does: a reap, an expiry and kept presences are
+/// alone, and the engine's own work is the last write of a batch. Removes writes that reuse a
+/// token, or extend or end an unknown one. Returns the index of the first write of each batch, and
+/// then the number of writes.
 fn batches(writes: &mut Vec<Write>, lengths: &[usize]) -> Vec<usize> {
     let mut used = HashSet::new();
     writes.retain(|write| match write {

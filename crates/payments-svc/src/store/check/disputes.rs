@@ -101,8 +101,8 @@ pub(super) const RULES: &[Rule] = &[
         test: Rows(
             "SELECT held.\"transaction\" AS place,
                  held.amount || ', gross ' || held.gross || ', fee ' || held.fee AS kept,
-                 'at most ' || amount_returned || ', gross ' || gross_returned || ', fee ' || fee_returned
-                     AS computed
+                 'at most ' || amount_returned || ', gross ' || gross_returned
+                     || ', fee ' || fee_returned AS computed
              FROM (
                  SELECT \"transaction\", step, sum(slices.amount) AS amount, sum(gross) AS gross,
                      sum(fee) AS fee
@@ -110,8 +110,8 @@ pub(super) const RULES: &[Rule] = &[
                  WHERE NOT again AND decision IS DISTINCT FROM 'won' GROUP BY \"transaction\", step
              ) AS held LEFT JOIN captures ON captures.\"transaction\" = held.\"transaction\"
                  AND captures.step = held.step
-             WHERE captures.step IS NULL OR held.amount > amount_returned OR held.gross > gross_returned
-                 OR held.fee > fee_returned",
+             WHERE captures.step IS NULL OR held.amount > amount_returned
+                 OR held.gross > gross_returned OR held.fee > fee_returned",
         ),
     },
     Rule {

@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "a failed payment does not use up its link",
         test: Rows(
             "SELECT transactions.id AS place, 'used' AS kept, 'free' AS computed
-             FROM used_links JOIN transactions 
+             FROM used_links JOIN transactions
                  ON transactions.pending_payment = used_links.pending_payment
              WHERE error IS NOT NULL",
         ),
@@ -233,7 +233,8 @@ pub(super) const RULES: &[Rule] = &[
             "SELECT \"transaction\" AS place, balance AS kept, 0 AS computed
              FROM lines WHERE \"transaction\" IS NOT NULL
              UNION ALL SELECT \"transaction\", 0, 
-                 CASE WHEN refused THEN 0 ELSE gross - fee END - gross_returned + fee_returned FROM captures
+                 CASE WHEN refused THEN 0 ELSE gross - fee END - gross_returned + fee_returned
+             FROM captures
              UNION ALL SELECT \"transaction\", 0, -fee_flat FROM trail
              UNION ALL SELECT disputes.\"transaction\", 0, -lines.fee
              FROM disputes JOIN lines ON lines.id = line

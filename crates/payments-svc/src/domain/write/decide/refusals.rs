@@ -24,8 +24,8 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    /// Books the refusal of a capture, refund or void. Does nothing if no step has the key, as for a
-    /// reversal of an authorization, or if it was refused before.
+    /// Books the refusal of a capture, refund or void. Does nothing if no step has the key, as for
+    /// a reversal of an authorization, or if it was refused before.
     pub(super) fn refuse(&mut self, transaction: Id, key: AcquirerKey) -> Result<(), Rejection> {
         let name = (transaction, key);
         let Some(step) = self.known.refusable_steps.get(&name).copied() else { return Ok(()) };
