@@ -1,36 +1,35 @@
 //! Group commit: pending writes share one database transaction.
 //!
-//! Callers add writes to a [`Queue`]. A [`Runner`] gathers pending writes into a batch.
-//! The [`Engine`] loads the rows that the batch needs, decides every write in memory, and
-//! writes and commits the changes. Callers are answered after the commit, also with a rejection.
+//! Callers add writes to a [`Queue`]. A [`Runner`] gathers pending writes into a batch. The
+//! [`Engine`] loads the rows that the batch needs, decides every write in memory, and writes and
+//! commits the changes. Callers are answered after the commit, also with a rejection.
 //!
 //! `docs/decisions/group-commit.md` has the reasons at length. Before a change, know:
 //! 1. **No timer delays the first batch.** It starts immediately. While it commits, the next one
 //!    gathers: the more writes are pending, the more share one commit.
 //! 2. **A further batch needs a reason.** While another one runs, it starts only if
-//!    [`Limits::another_at`] writes are ready, or if the oldest has waited for 20 ms. Several
-//!    small batches cost the database more than one large batch.
-//! 3. **Two running batches never have a lock key in common** ([`Engine::lock_keys`]):
-//!    otherwise they would contend for the same rows. A write that has a key of a running
-//!    batch is parked until a batch ends. Later writes with its keys are parked behind it, so
-//!    that they do not overtake it.
-//! 4. **A batch does not wait for row locks.** If another transaction has locked the rows of an
-//!    write ([`Loaded::locked`]), this write leaves the batch and is retried after 2 to 16
-//!    ms. The others continue.
-//! 5. **One bad write fails alone.** A panic in [`Engine::decide`] names its write, and the
-//!    batch runs again without it. After [`Failure::Write`], or a panic in [`Engine::load`] or
+//!    [`Limits::another_at`] writes are ready, or if the oldest has waited for 20 ms. Several small
+//!    batches cost the database more than one large batch.
+//! 3. **Two running batches never have a lock key in common** ([`Engine::lock_keys`]): otherwise
+//!    they would contend for the same rows. A write that has a key of a running batch is parked
+//!    until a batch ends. Later writes with its keys are parked behind it, so that they do not
+//!    overtake it.
+//! 4. **A batch does not wait for row locks.** If another transaction has locked the rows of a
+//!    write ([`Loaded::locked`]), this write leaves the batch and is retried after 2 to 16 ms. The
+//!    others continue.
+//! 5. **One bad write fails alone.** A panic in [`Engine::decide`] names its write, and the batch
+//!    runs again without it. After [`Failure::Write`], or a panic in [`Engine::load`] or
 //!    [`Engine::write`], the batch runs again in halves until the write is found. After
 //!    [`Failure::Conflict`] the batch is retried five times with jitter, and then halved, too. The
 //!    other failures fail the whole batch.
 //! 6. **[`WriteError::Overloaded`] promises that nothing was written**, so callers may retry. After
-//!    [`WriteError::DiskFull`], [`WriteError::Failed`] and [`WriteError::Stopped`] the outcome is unknown. Do not mix
-//!    them up.
-//! 7. **A write belongs to the queue, not to its caller.** It runs even if the caller
-//!    disconnects, and its permits are held until it is answered. Follow-up work
-//!    ([`Cost::is_follow_up`]) enters a full queue, because it finishes work that was admitted
-//!    before.
-//! 8. **A stop loses no queued write.** The runner executes all queued writes, then the
-//!    engine's own work, and ends. It leaves own work undone only if the database fails.
+//!    [`WriteError::DiskFull`], [`WriteError::Failed`] and [`WriteError::Stopped`] the outcome is
+//!    unknown. Do not mix them up.
+//! 7. **A write belongs to the queue, not to its caller.** It runs even if the caller disconnects,
+//!    and its permits are held until it is answered. Follow-up work ([`Cost::is_follow_up`]) enters
+//!    a full queue, because it finishes work that was admitted before.
+//! 8. **A stop loses no queued write.** The runner executes all queued writes, then the engine's
+//!    own work, and ends. It leaves own work undone only if the database fails.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -109,8 +108,8 @@ pub trait Engine: Sized + 'static {
     /// How much of the limits a write uses.
     fn cost(write: &Self::Write) -> Cost;
 
-    /// Adds the lock keys of a write, such as the hash of a row's key. Two running batches
-    /// never have one in common. Not called if [`Limits::batches`] is 1.
+    /// Adds the lock keys of a write, such as the hash of a row's key. Two running batches never
+    /// have one in common. Not called if [`Limits::batches`] is 1.
     fn lock_keys(_: &Self::Write, _lock_keys: &mut Vec<u64>) {}
 
     /// Returns work that no caller requests, such as deleting old rows. It joins the next batch. If
@@ -276,8 +275,8 @@ impl<E: Engine> Queue<E> {
         (queue, runner)
     }
 
-    /// Runs `write` in a batch, and returns its answer after the commit. The write runs
-    /// even if the caller drops this future.
+    /// Runs `write` in a batch, and returns its answer after the commit. The write runs even if the
+    /// caller drops this future.
     pub async fn write(&self, write: E::Write) -> Result<E::Answer, WriteError> {
         let cost = E::cost(&write);
         let mut job = Job::new(write, cost);

@@ -204,12 +204,12 @@ async fn call<E: Engine<Write = Write, Answer = usize>>(
     write: Write,
     leaves: bool,
 ) -> Known {
-    let mut write = pin!(queue.write(write));
-    match poll!(&mut write) {
+    let mut pending = pin!(queue.write(write));
+    match poll!(&mut pending) {
         Poll::Ready(answer) => Known::Answered(answer),
         Poll::Pending if leaves => Known::Left,
         Poll::Pending => {
-            let answer = write.await;
+            let answer = pending.await;
             assert!(!matches!(answer, Err(WriteError::Stopped)), "it was queued before the stop");
             Known::Answered(answer)
         }
@@ -226,13 +226,13 @@ struct Plan {
 }
 
 #[test]
-fn every_queued_operation_is_written_and_answered_once() {
+fn every_queued_write_is_committed_and_answered_once() {
     let plan = Plan { outcomes: &[Outcome::Done], bytes: 1, overloads: false };
     explore(move || run::<2, false>(&plan));
 }
 
 #[test]
-fn one_failing_operation_fails_alone() {
+fn one_failing_write_fails_alone() {
     let outcomes = &[
         Outcome::Done,
         Outcome::Panics,
@@ -252,13 +252,13 @@ fn one_batch_runs_at_a_time() {
 }
 
 #[test]
-fn a_full_queue_rejects_operations_and_writes_nothing_of_them() {
+fn a_full_queue_rejects_writes_and_commits_nothing_of_them() {
     let plan = Plan { outcomes: &[Outcome::Done], bytes: LARGE, overloads: true };
     explore(move || run::<2, false>(&plan));
 }
 
 #[test]
-fn operations_that_start_too_late_are_rejected_and_not_written() {
+fn writes_that_start_too_late_are_rejected_and_not_committed() {
     let outcomes = &[Outcome::Done, Outcome::Locked(2)];
     let plan = Plan { outcomes, bytes: 1, overloads: true };
     explore(move || run::<2, true>(&plan));

@@ -187,7 +187,7 @@ impl Setup {
 }
 
 #[tokio::test]
-async fn one_failing_operation_among_256_fails_alone() {
+async fn one_failing_write_among_256_fails_alone() {
     for outcome in [
         Outcome::Panics,
         Outcome::PanicsInWrite,
@@ -221,7 +221,7 @@ async fn one_failing_operation_among_256_fails_alone() {
 }
 
 #[tokio::test]
-async fn operations_succeed_after_conflicts_and_row_locks() {
+async fn writes_succeed_after_conflicts_and_row_locks() {
     let setup = setup();
     let outcomes = [Outcome::Conflicts(3), Outcome::Locked(4), Outcome::Done];
     let pending: Vec<Pending> = (0..60)
@@ -237,7 +237,7 @@ async fn operations_succeed_after_conflicts_and_row_locks() {
 }
 
 #[tokio::test]
-async fn a_failed_database_fails_every_operation_of_the_batch() {
+async fn a_failed_database_fails_every_write_of_the_batch() {
     for (outcome, is_overload) in [(Outcome::Overload, true), (Outcome::Unknown, false)] {
         let setup = setup();
         let pending: Vec<Pending> =
@@ -251,7 +251,7 @@ async fn a_failed_database_fails_every_operation_of_the_batch() {
 }
 
 #[tokio::test]
-async fn operations_with_the_same_key_never_run_in_two_batches() {
+async fn writes_with_the_same_key_never_run_in_two_batches() {
     let setup = setup();
     let write = |number| Write {
         key: if number % 3 == 0 { 7 } else { 1000 + u64::try_from(number).unwrap() },
@@ -297,7 +297,7 @@ async fn a_full_queue_accepts_only_follow_up_work() {
 }
 
 #[tokio::test]
-async fn operations_not_started_in_time_are_rejected() {
+async fn writes_not_started_in_time_are_rejected() {
     let setup = setup();
     setup.is_frozen.store(true, Ordering::Relaxed);
     let running = setup.write(Write::new(0, Outcome::Done));
@@ -312,7 +312,7 @@ async fn operations_not_started_in_time_are_rejected() {
 }
 
 #[tokio::test]
-async fn pending_operations_finish_before_the_runner_stops() {
+async fn pending_writes_finish_before_the_runner_stops() {
     let setup = setup();
     setup.is_frozen.store(true, Ordering::Relaxed);
     let pending: Vec<Pending> =

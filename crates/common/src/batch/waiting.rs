@@ -22,7 +22,7 @@ pub(super) struct Waiting<E: Engine> {
     parked: VecDeque<Job<E>>,
     /// Writes whose rows another transaction has locked, with the time of their retry.
     delayed: Vec<(Instant, Job<E>)>,
-    /// Conflict keys of the running batches.
+    /// Lock keys of the running batches.
     running: HashSet<u64>,
 }
 

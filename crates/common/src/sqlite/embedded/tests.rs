@@ -106,7 +106,7 @@ impl Setup {
 }
 
 #[tokio::test]
-async fn a_failed_operation_does_not_affect_the_others() {
+async fn a_failed_write_does_not_affect_the_others() {
     let setup = setup(1);
     let adds = [1, 13, 2, 5000, 13, 3].map(|add| {
         let queue = setup.queue.clone();
