@@ -1,6 +1,6 @@
 //! Limits on sign-ins: concurrent ones, and rejections per username and per client address.
 
-use std::net::Ipv4Addr;
+use std::{net::Ipv4Addr, time::Duration};
 
 use blackbox::{
     authsvc::{Credentials, Site},
@@ -153,4 +153,24 @@ async fn rejections_per_client_address_are_limited() {
     assert_eq!(scrape.count("/authentication/total"), 7);
     assert_eq!(scrape.count("/errorsByType/RateLimitError"), 3);
     log_omits(&site, &["203.0.113.", "198.51.100.", "127.0.0.8", "127.0.0.9"]);
+}
+
+#[tokio::test]
+async fn concurrent_rejections_of_an_address_delay_its_next_sign_in() {
+    let site = Site::with(&[("SIGN_IN_LIMIT_ADDRESS", "3/1h")]).await;
+    let guess = async |_| {
+        let Credentials { username, .. } = site.student();
+        let slow = Behaviour::honest().after(Duration::from_secs(2));
+        site.portal.script(&username, Operation::Login, slow);
+        sign_in(&site, &username, "wrong").await.status
+    };
+    let answers = join_all((0..10).map(guess)).await;
+    let rejected = answers.into_iter().filter(|&status| status == 401).count();
+    assert!(rejected > 3, "a sign-in counts when the portal has rejected it");
+    let limited = sign_in(&site, &site.student().username, "wrong").await;
+    assert_eq!(limited.status, 429, "{limited:?}");
+    let wait: usize = limited.header("retry-after").unwrap().parse().unwrap();
+    // One is forgotten every 20 minutes.
+    let most = (rejected - 2) * 1200;
+    assert!((most - 60..=most).contains(&wait), "{rejected} rejections, {limited:?}");
 }

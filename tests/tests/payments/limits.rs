@@ -218,6 +218,23 @@ async fn declines_are_limited_by_default() {
 }
 
 #[tokio::test]
+async fn concurrent_declines_delay_the_next_payment() {
+    let settings = [(DECLINES, "1/1h"), (CARDS, "off"), ("PAYMENTS_SANDBOX_DELAY", "2s")];
+    let service = Service::with(&settings).await;
+    let merchant = service.merchant().await;
+    let decline = async |number| pay_with(&service, &merchant, &unknown_card(number)).await;
+    let answers = join_all((0..3 * TEST_FACTOR).map(decline)).await;
+    let declined = answers.iter().filter(|answer| answer.status == 400).count();
+    assert!(declined > TEST_FACTOR as usize, "a decline counts when the acquirer has declined");
+    let next = pay(&service, &merchant).await;
+    next.refused(429, "rate_limited");
+    let wait: usize = next.header("retry-after").unwrap().parse().unwrap();
+    // One is forgotten every 6 minutes.
+    let most = (declined + 1 - TEST_FACTOR as usize) * 360;
+    assert!((most - 60..=most).contains(&wait), "{declined} declines, {next:?}");
+}
+
+#[tokio::test]
 async fn declines_count_by_merchant_and_address() {
     let service = Service::with(&[(DECLINES, "1/1h"), (CARDS, "off")]).await;
     let merchant = service.merchant().await;

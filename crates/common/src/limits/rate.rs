@@ -123,10 +123,12 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         self.access(Access::Check(key))
     }
 
-    /// Counts one event for `key` that has already happened. Has no effect if the limit is reached.
+    /// Counts one event for `key` that has already happened. It counts beyond the limit, too:
+    /// otherwise each check that passes would admit all events that are under way at that moment.
     pub fn record(&self, key: K) {
-        if let Some(Limiter { governor, .. }) = &self.limiter {
-            let _ = governor.check_key(&Access::Count(key));
+        let Some(Limiter { governor, keys }) = &self.limiter else { return };
+        if governor.check_key(&Access::Count(key.clone())).is_err() {
+            keys.shift(&key, u64::saturating_add);
         }
     }
 
@@ -147,7 +149,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
 
     fn release(&self, key: &K) {
         if let Some(limiter) = &self.limiter {
-            limiter.keys.release(key);
+            limiter.keys.shift(key, u64::saturating_sub);
         }
     }
 
@@ -214,10 +216,11 @@ impl<K: Hash + Eq> Keys<K> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn release(&self, key: &K) {
+    /// Adds one event to the count of `key`, or subtracts one.
+    fn shift(&self, key: &K, shifted: fn(u64, u64) -> u64) {
         if let Some(state) = self.lock().get_mut(key) {
             let interval = Nanos::from(self.interval).as_u64();
-            *state = Nanos::new(state.as_u64().saturating_sub(interval));
+            *state = Nanos::new(shifted(state.as_u64(), interval));
         }
     }
 }
@@ -276,6 +279,14 @@ mod tests {
         assert!((1199..=1200).contains(&rejected.retry_after), "{rejected}");
         assert_eq!(limiter.count(2), Ok(()));
         assert_eq!((limiter.usage().used, limiter.usage().rejections), (2, 1));
+    }
+
+    #[test]
+    fn recorded_events_beyond_the_limit_delay_the_next_ones() {
+        let limiter = limiter("2/2h", 10);
+        (0..4).for_each(|_| limiter.record(1));
+        let rejected = limiter.check(1).unwrap_err();
+        assert!((10_799..=10_800).contains(&rejected.retry_after), "{rejected}");
     }
 
     #[test]
