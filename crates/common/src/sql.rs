@@ -5,15 +5,22 @@
 //! database converts them to the type of the column. A
 //! single [`Param`] is sent in the type that the statement expects.
 
-use std::{borrow::Cow, error::Error, fmt};
+use std::{borrow::Cow, error::Error, fmt, time::Duration};
+
+use jiff::{Timestamp, civil::Date};
+use num_rational::Ratio;
 
 mod postgres;
+mod row;
+mod rows;
 mod sqlite;
 mod table;
 
 pub use postgres::PostgresRows;
+pub use row::{Column, Group, Row, count, join, rename};
+pub use rows::Rows;
 pub use sqlite::{SqliteRows, bind};
-pub use table::{Rows, Table};
+pub use table::{RowWriter, Table};
 
 /// The type of a column, independent of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +66,17 @@ impl fmt::Debug for Param<'_> {
 }
 
 impl Param<'_> {
+    /// The value as it is read from a row.
+    fn cell(&self) -> Cell<'_> {
+        match self {
+            Self::Null => Cell::Null,
+            Self::Bool(flag) => Cell::Bool(*flag),
+            Self::Int(number) => Cell::Int(*number),
+            Self::Text(text) => Cell::Text(text),
+            Self::Bytes(bytes) => Cell::Bytes(bytes),
+        }
+    }
+
     /// A copy that borrows nothing.
     pub fn owned(&self) -> Param<'static> {
         match self {
@@ -101,6 +119,9 @@ pub struct ColumnError {
 
 /// A type whose values are stored in one column.
 pub trait Stored: Sized {
+    /// The type of the column.
+    const KIND: Kind;
+
     /// Converts the value to a parameter of a statement.
     fn param(&self) -> Param<'_>;
 
@@ -118,6 +139,7 @@ pub struct Columns<'r> {
 enum RowRef<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r tokio_postgres::Row),
+    Params(&'r [Param<'r>]),
 }
 
 impl<'r> From<&'r rusqlite::Row<'r>> for Columns<'r> {
@@ -129,6 +151,13 @@ impl<'r> From<&'r rusqlite::Row<'r>> for Columns<'r> {
 impl<'r> From<&'r tokio_postgres::Row> for Columns<'r> {
     fn from(row: &'r tokio_postgres::Row) -> Self {
         Self { row: RowRef::Postgres(row), next: 0 }
+    }
+}
+
+/// The columns of a row in memory.
+impl<'r> From<&'r [Param<'r>]> for Columns<'r> {
+    fn from(params: &'r [Param<'r>]) -> Self {
+        Self { row: RowRef::Params(params), next: 0 }
     }
 }
 
@@ -178,6 +207,9 @@ impl<'r> Columns<'r> {
         let cell: Result<_, Box<dyn Error + Send + Sync>> = match self.row {
             RowRef::Sqlite(row) => sqlite::cell(row, column),
             RowRef::Postgres(row) => row.try_get(column).map_err(Into::into),
+            RowRef::Params(params) => {
+                params.get(column).map(Param::cell).ok_or_else(|| BadCell.into())
+            }
         };
         cell.map_err(|source| self.invalid(source))
     }
@@ -201,6 +233,8 @@ impl<'r> Columns<'r> {
 }
 
 impl<T: Stored> Stored for Option<T> {
+    const KIND: Kind = T::KIND;
+
     fn param(&self) -> Param<'_> {
         self.as_ref().map_or(Param::Null, T::param)
     }
@@ -214,6 +248,8 @@ impl<T: Stored> Stored for Option<T> {
 }
 
 impl Stored for bool {
+    const KIND: Kind = Kind::Bool;
+
     fn param(&self) -> Param<'_> {
         Param::Bool(*self)
     }
@@ -228,6 +264,8 @@ impl Stored for bool {
 }
 
 impl Stored for i64 {
+    const KIND: Kind = Kind::Int;
+
     fn param(&self) -> Param<'_> {
         Param::Int(*self)
     }
@@ -244,6 +282,8 @@ impl Stored for i64 {
 macro_rules! narrow {
     ($($number:ty),*) => {$(
         impl Stored for $number {
+            const KIND: Kind = Kind::Int;
+
             fn param(&self) -> Param<'_> {
                 Param::Int((*self).into())
             }
@@ -254,9 +294,68 @@ macro_rules! narrow {
         }
     )*};
 }
-narrow!(u8, i16, u32, i32);
+narrow!(u8, i16, u16, u32, i32);
+
+/// In milliseconds since the epoch.
+impl Stored for Timestamp {
+    const KIND: Kind = Kind::Int;
+
+    fn param(&self) -> Param<'_> {
+        Param::Int(self.as_millisecond())
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        Self::from_millisecond(i64::of(cell)?).map_err(|_| BadCell)
+    }
+}
+
+/// In whole milliseconds.
+impl Stored for Duration {
+    const KIND: Kind = Kind::Int;
+
+    fn param(&self) -> Param<'_> {
+        Param::Int(i64::try_from(self.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        u64::try_from(i64::of(cell)?).map(Self::from_millis).map_err(|_| BadCell)
+    }
+}
+
+/// As text: `numerator/denominator`.
+impl Stored for Ratio<i128> {
+    const KIND: Kind = Kind::Text;
+
+    fn param(&self) -> Param<'_> {
+        Param::Text(format!("{}/{}", self.numer(), self.denom()).into())
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        let text = String::of(cell)?;
+        let (numerator, denominator) = text.split_once('/').ok_or(BadCell)?;
+        match (numerator.parse(), denominator.parse()) {
+            (Ok(numerator), Ok(denominator @ 1..)) => Ok(Self::new(numerator, denominator)),
+            _ => Err(BadCell),
+        }
+    }
+}
+
+/// As text, such as `2026-11-21`.
+impl Stored for Date {
+    const KIND: Kind = Kind::Text;
+
+    fn param(&self) -> Param<'_> {
+        Param::Text(self.to_string().into())
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        String::of(cell)?.parse().map_err(|_| BadCell)
+    }
+}
 
 impl Stored for String {
+    const KIND: Kind = Kind::Text;
+
     fn param(&self) -> Param<'_> {
         Param::Text(Cow::Borrowed(self))
     }
@@ -270,6 +369,8 @@ impl Stored for String {
 }
 
 impl<const N: usize> Stored for [u8; N] {
+    const KIND: Kind = Kind::Bytes;
+
     fn param(&self) -> Param<'_> {
         Param::Bytes(Cow::Borrowed(self))
     }
@@ -283,6 +384,8 @@ impl<const N: usize> Stored for [u8; N] {
 }
 
 impl Stored for Vec<u8> {
+    const KIND: Kind = Kind::Bytes;
+
     fn param(&self) -> Param<'_> {
         Param::Bytes(Cow::Borrowed(self))
     }

@@ -53,6 +53,7 @@ mod batch;
 mod check;
 mod deliveries;
 mod events;
+mod groups;
 mod import;
 mod lists;
 mod load;

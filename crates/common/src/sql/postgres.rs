@@ -7,7 +7,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use super::{
     BadCell, Cell, ColumnError, Kind, Param,
-    table::{Rows, Table, list},
+    table::{RowWriter, Table, list},
 };
 use crate::postgres::{self, Statement};
 
@@ -107,7 +107,7 @@ impl<'a> PostgresRows<'a> {
     }
 }
 
-impl<'a> Rows<'a> for PostgresRows<'a> {
+impl<'a> RowWriter<'a> for PostgresRows<'a> {
     type Error = Infallible;
 
     fn insert<R: 'a>(

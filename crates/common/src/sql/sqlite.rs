@@ -9,7 +9,7 @@ use rusqlite::{
 
 use super::{
     Cell, ColumnError, Param,
-    table::{Rows, Table, list},
+    table::{RowWriter, Table, list},
 };
 
 impl ToSql for Param<'_> {
@@ -92,7 +92,7 @@ impl SqliteRows<'_> {
     }
 }
 
-impl<'a> Rows<'a> for SqliteRows<'_> {
+impl<'a> RowWriter<'a> for SqliteRows<'_> {
     type Error = rusqlite::Error;
 
     fn insert<R: 'a>(
@@ -137,7 +137,7 @@ fn parameter(number: usize) -> String {
     format!("?{number}")
 }
 
-fn assigned(columns: &[super::table::Column], first: usize, separator: &str) -> String {
+fn assigned(columns: &[super::Column], first: usize, separator: &str) -> String {
     let parts: Vec<_> = (first..)
         .zip(columns)
         .map(|(number, (name, _))| format!("\"{name}\" = ?{number}"))

@@ -1,9 +1,6 @@
 //! Tables, and how their rows are written.
 
-use super::{Kind, Param};
-
-/// Name and type of a column.
-pub(super) type Column = (&'static str, Kind);
+use super::{Column, Param};
 
 /// A table, or some of its columns, and how an `R` becomes a row of it.
 pub struct Table<R> {
@@ -24,7 +21,7 @@ impl<R> Table<R> {
 }
 
 /// Writes the rows of a batch. A key must occur at most once in each call.
-pub trait Rows<'a> {
+pub trait RowWriter<'a> {
     /// The error of a rejected row. It is `Infallible` if statements are only collected.
     type Error;
 

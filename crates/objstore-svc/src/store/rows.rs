@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use common::sql::{self, BadCell, Cell, ColumnError, Columns, Param};
+use common::sql::{self, BadCell, Cell, ColumnError, Columns, Kind, Param};
 use uuid::Uuid;
 
 use super::Presence;
@@ -12,6 +12,8 @@ use crate::domain::{
 };
 
 impl sql::Stored for ClientId {
+    const KIND: Kind = Kind::Uuid;
+
     fn param(&self) -> Param<'_> {
         Param::Bytes(Cow::Borrowed(self.uuid().as_bytes()))
     }
@@ -23,6 +25,8 @@ impl sql::Stored for ClientId {
 }
 
 impl sql::Stored for TokenDigest {
+    const KIND: Kind = Kind::Bytes;
+
     fn param(&self) -> Param<'_> {
         Param::Bytes(Cow::Borrowed(self.as_bytes()))
     }

@@ -1,6 +1,6 @@
 //! Tables whose rows both engines write in the same way.
 
-use common::sql::{Kind, Param, Rows, Stored as _, Table};
+use common::sql::{Kind, Param, RowWriter, Stored as _, Table};
 
 use crate::domain::{
     ClientId, Key, TokenDigest, WatchCounts,
@@ -110,7 +110,10 @@ fn parts(parts: [&str; 3]) -> [Param<'_>; 3] {
 
 /// Writes sessions, clients and watches, and deletes objects and presences. The order matters: rows that
 /// reference a client are deleted before the client, and inserted after it.
-pub(super) fn write<'a, R: Rows<'a>>(rows: &mut R, changes: &'a Changes) -> Result<(), R::Error> {
+pub(super) fn write<'a, R: RowWriter<'a>>(
+    rows: &mut R,
+    changes: &'a Changes,
+) -> Result<(), R::Error> {
     rows.delete(&ENDED_SESSIONS, &changes.deleted_sessions)?;
     rows.delete(&WATCHES_OF_DELETED_CLIENTS, &changes.deleted_clients)?;
     rows.delete(&DELETED_CLIENTS, &changes.deleted_clients)?;

@@ -476,7 +476,7 @@ CREATE TABLE webhook_retries (
     webhook bytea NOT NULL,
     event bytea NOT NULL,
     "transaction" bytea, -- null for a payout
-    attempts bigint NOT NULL,
+    attempts bigint, -- null, as what follows, before the first one
     first bigint, -- the time of the first attempt
     due bigint, -- the time of the next attempt; null: at once, but in order
     PRIMARY KEY (webhook, event)

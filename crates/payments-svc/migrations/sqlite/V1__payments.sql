@@ -428,7 +428,7 @@ CREATE TABLE webhook_retries (
     webhook BLOB NOT NULL,
     event BLOB NOT NULL,
     "transaction" BLOB, -- null for a payout
-    attempts INTEGER NOT NULL,
+    attempts INTEGER, -- null, as what follows, before the first one
     first INTEGER, -- the time of the first attempt
     due INTEGER, -- the time of the next attempt; null: at once, but in order
     PRIMARY KEY (webhook, event)

@@ -3,7 +3,7 @@
 //! 1. A key belongs to the same app as long as it exists, and the digest of a deleted key never
 //!    comes back. So the cache is never wrong about the app, and needs no invalidation.
 //! 2. The cache does not know whether a key was deleted: another replica can delete it. So whoever
-//!    uses the cache must also read a resource by the digest: [`super::rows::is_member`] finds no
+//!    uses the cache must also read a resource by the digest: [`super::rows::is_member_by`] finds no
 //!    member for a deleted key. [`super::Store::app_by_key`] reads the key itself.
 //! 3. A use is noted in memory, at most once an hour for each key, and a job records it. So a
 //!    request does not wait for it. A process that is killed loses the uses that it has not

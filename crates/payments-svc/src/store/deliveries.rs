@@ -1,6 +1,6 @@
 //! Reads of the job that delivers events to the endpoints of apps.
 
-use common::sql::{Columns, Param, Stored as _};
+use common::sql::{Columns, Group, Param, Stored as _};
 
 use super::{Engine, Store, StoreError, rows};
 use crate::domain::{
@@ -12,10 +12,9 @@ use crate::domain::{
 const ENABLED: &str = "SELECT webhook, generation
      FROM webhook_progress JOIN webhooks ON id = webhook WHERE disabled IS NULL";
 
-const ENDPOINT: &str = "SELECT id, app, created, url, types, description, disabled, secret,
-         previous_secret, previous_until, position, generation, epoch, next_attempt
-     FROM webhooks JOIN webhook_progress ON webhook = id
-     WHERE id = $1 AND disabled IS NULL";
+fn endpoint_sql() -> String {
+    format!("{} WHERE id = $1 AND disabled IS NULL", *rows::WEBHOOK_STATE)
+}
 
 const LAST_EVENT: &str = "SELECT id FROM events WHERE id <= $1 ORDER BY id DESC LIMIT 1";
 
@@ -26,14 +25,14 @@ const WITH_EVENTS: &str = "SELECT DISTINCT webhooks.id
      WHERE disabled IS NULL";
 
 fn retries_sql() -> String {
-    format!("SELECT {} FROM webhook_retries WHERE webhook = $1", rows::RETRY)
+    format!("SELECT {} FROM webhook_retries WHERE webhook = $1", Retry::of("webhook_retries"))
 }
 
 fn attempts_sql() -> String {
     format!(
         "SELECT {} FROM webhook_attempts WHERE webhook = $1
          ORDER BY created DESC, number DESC LIMIT {MAX_RECORDED_ATTEMPTS}",
-        rows::DELIVERY_ATTEMPT
+        DeliveryAttempt::of("webhook_attempts")
     )
 }
 
@@ -80,12 +79,13 @@ impl Store {
     /// An endpoint, if it is enabled.
     pub(crate) async fn endpoint(&self, id: Id) -> Result<Option<Endpoint>, StoreError> {
         let id = [id.param()];
-        let endpoint = self.query_one(ENDPOINT, &id, |columns| {
-            let WebhookState { webhook, secrets, progress } = rows::webhook_state(columns)?;
+        let sql = endpoint_sql();
+        let endpoint = self.query_one(&sql, &id, |columns| {
+            let WebhookState { webhook, secrets, progress } = Group::read(columns)?;
             Ok(Endpoint { webhook, secrets, progress, retries: Vec::new() })
         });
         let Some(endpoint) = endpoint.await? else { return Ok(None) };
-        let retries = self.query_all(&retries_sql(), &id, rows::retry).await?;
+        let retries = self.query_all(&retries_sql(), &id, Retry::read).await?;
         Ok(Some(Endpoint { retries, ..endpoint }))
     }
 
@@ -122,7 +122,7 @@ impl Store {
         &self,
         webhook: Id,
     ) -> Result<Vec<DeliveryAttempt>, StoreError> {
-        self.query_all(&attempts_sql(), &[webhook.param()], rows::delivery_attempt).await
+        self.query_all(&attempts_sql(), &[webhook.param()], DeliveryAttempt::read).await
     }
 
     /// Counts how often the database has continued on another timeline: rows that were read before
@@ -145,11 +145,11 @@ mod tests {
     fn an_index_finds_the_rows_of_each_statement() {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::sqlite::migrate(&mut db).unwrap();
-        let (retries, attempts) = (retries_sql(), attempts_sql());
+        let (endpoint, retries, attempts) = (endpoint_sql(), retries_sql(), attempts_sql());
         for (sql, scanned, searched) in [
             (ENABLED, &["webhooks"][..], &["webhook_progress USING PRIMARY KEY (webhook=?)"][..]),
             (
-                ENDPOINT,
+                &endpoint,
                 &[],
                 &[
                     "webhooks USING PRIMARY KEY (id=?)",

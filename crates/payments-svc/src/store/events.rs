@@ -6,15 +6,16 @@
 
 use std::collections::HashMap;
 
-use common::sql::{ColumnError, Columns, Param, Stored as _};
+use common::sql::{ColumnError, Columns, Group as _, Param, Stored as _};
 
 use super::{
     Found, Store, StoreError,
     lists::placeholders,
-    rows::{self, found, is_member},
+    rows::{LoadedEvent, LoadedTrail, Resource as _},
 };
 use crate::domain::{
-    ApiKeyDigest, Event, EventData, EventType, Fact, Id, NewEvent, PageQuery, Transaction,
+    ApiKeyDigest, Dispute, Event, EventData, EventType, Fact, FraudAlert, Id, NewEvent, PageQuery,
+    Payout, Transaction,
 };
 
 /// The types that the index `rare_events` does not contain. Most events of a merchant have one of
@@ -53,7 +54,7 @@ impl EventFilter {
         } else {
             format!("own.id >= {last} AND own.id < $3")
         };
-        let (event, of_type) = (rows::EVENT, self.of_type("own"));
+        let ((event, _), of_type) = (LoadedEvent::select(), self.of_type("own"));
         // Only the IDs come from the index, so it contains all that is read.
         format!(
             "SELECT {event} FROM (
@@ -81,13 +82,12 @@ impl EventFilter {
 
 /// SQL of [`Store::events_by_id`]: as many IDs from `$1`, then the app.
 fn by_id_sql(count: usize) -> String {
+    let (event, from) = LoadedEvent::select();
     format!(
-        "SELECT {} FROM {} WHERE events.id IN ({})
+        "SELECT {event} FROM {from} WHERE events.id IN ({})
              AND EXISTS (SELECT 1 FROM merchant_apps
                  WHERE merchant_apps.merchant = events.merchant AND app = ${})
          ORDER BY events.id",
-        rows::EVENT,
-        rows::EVENTS,
         placeholders(count),
         count + 1
     )
@@ -100,16 +100,8 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<Event>>, StoreError> {
-        let sql = format!(
-            "SELECT {}, {} FROM {} WHERE events.id = $2",
-            rows::EVENT,
-            is_member("events.merchant"),
-            rows::EVENTS
-        );
-        let row = self
-            .query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::event))
-            .await?;
-        let Some(Found { value, is_member }) = row else { return Ok(None) };
+        let event = self.resource::<LoadedEvent>(id, caller).await?;
+        let Some(Found { value, is_member }) = event else { return Ok(None) };
         let event = self.with_data(vec![value]).await?.pop();
         Ok(event.map(|value| Found { value, is_member }))
     }
@@ -118,7 +110,7 @@ impl Store {
     /// of.
     pub(crate) async fn events_by_id(&self, app: Id, ids: &[Id]) -> Result<Vec<Event>, StoreError> {
         let params: Vec<Param<'_>> = ids.iter().chain([&app]).map(Id::param).collect();
-        let events = self.query_all(&by_id_sql(ids.len()), &params, rows::event).await?;
+        let events = self.query_all(&by_id_sql(ids.len()), &params, LoadedEvent::of_row).await?;
         self.with_data(events).await
     }
 
@@ -133,7 +125,7 @@ impl Store {
         let before = to.successor();
         let params = [app.param(), after.param(), before.param(), Param::Int(limit.into())];
         let sql = EventFilter { merchant: None, event_type: None }.page(true);
-        self.query_all(&sql, &params, |columns| Ok(rows::event(columns)?.0)).await
+        self.query_all(&sql, &params, |columns| Ok(LoadedEvent::of_row(columns)?.0)).await
     }
 
     /// A page of events; see [`super::lists`] for `after`.
@@ -148,14 +140,14 @@ impl Store {
         let limit = Param::Int(page_query.limit.into());
         let params = [owner.param(), after.param(), before.param(), limit];
         let sql = filter.page(page_query.is_forward());
-        let events = self.query_all(&sql, &params, rows::event).await?;
+        let events = self.query_all(&sql, &params, LoadedEvent::of_row).await?;
         self.with_data(events).await
     }
 
     /// Reads the rows with these IDs.
     async fn by_id<T: Send + 'static>(
         &self,
-        (columns, tables): (&str, &str),
+        (columns, from): (String, &str),
         ids: &[Id],
         read: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
     ) -> Result<HashMap<Id, T>, StoreError> {
@@ -163,15 +155,14 @@ impl Store {
             return Ok(HashMap::new());
         }
         let ids_list = placeholders(ids.len());
-        let sql = format!("SELECT id, {columns} FROM {tables} WHERE id IN ({ids_list})");
+        let sql = format!("SELECT id, {columns} FROM {from} WHERE id IN ({ids_list})");
         let params: Vec<Param<'_>> = ids.iter().map(Id::param).collect();
         let read = move |columns: &mut Columns<'_>| Ok((columns.read()?, read(columns)?));
         Ok(self.query_all(&sql, &params, read).await?.into_iter().collect())
     }
 
     async fn transactions_by_id(&self, ids: &[Id]) -> Result<HashMap<Id, Transaction>, StoreError> {
-        let from = (rows::TRANSACTION, rows::TRANSACTIONS);
-        let found = self.by_id(from, ids, rows::transaction).await?;
+        let found = self.by_id(LoadedTrail::select(), ids, LoadedTrail::of_row).await?;
         let found = self.with_trails(found.into_values().collect()).await?;
         Ok(found.into_iter().map(|transaction| (transaction.id, transaction)).collect())
     }
@@ -189,9 +180,10 @@ impl Store {
             }
         }
         let transactions = self.transactions_by_id(&transactions).await?;
-        let disputes = self.by_id((rows::DISPUTE, "disputes"), &disputes, rows::dispute).await?;
-        let alerts = self.by_id((rows::FRAUD, "frauds"), &alerts, rows::fraud).await?;
-        let payouts = self.by_id((rows::PAYOUT, "payouts"), &payouts, rows::payout).await?;
+        let disputes = self.by_id(Dispute::select(), &disputes, Dispute::of_row).await?;
+        let alerts = self.by_id(FraudAlert::select(), &alerts, FraudAlert::of_row).await?;
+        let payouts =
+            self.by_id((Payout::of("payouts"), "payouts"), &payouts, Payout::read).await?;
         let data = |fact: &Fact| match fact {
             Fact::Transaction(version) => {
                 let transaction = transactions.get(&version.transaction)?.clone();

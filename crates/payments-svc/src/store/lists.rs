@@ -13,9 +13,12 @@
 
 use std::collections::HashMap;
 
-use common::sql::{ColumnError, Columns, Param, Stored as _};
+use common::sql::{ColumnError, Columns, Group as _, Param, Stored as _};
 
-use super::{Engine, Owner, SHORT_TRAIL, Store, StoreError, rows};
+use super::{
+    Engine, Owner, SHORT_TRAIL, Store, StoreError,
+    rows::{self, LoadedTrail, Resource},
+};
 use crate::domain::{
     ApiKeyDetails, App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step,
     Transaction, User, Webhook,
@@ -29,13 +32,20 @@ struct List {
 }
 
 impl List {
+    /// The resources of type `R` that satisfy a condition on their owner.
+    fn of<R: Resource>(condition: &str, id: &'static str) -> Self {
+        let (columns, from) = R::select();
+        Self { select: format!("SELECT {columns} FROM {from} WHERE {condition}"), id }
+    }
+
     /// `test_column` is the column that marks test merchants.
     fn merchants(test_column: &str, test: Option<bool>) -> Self {
         let filter = test.map(|test| format!("AND {test_column} = {test}")).unwrap_or_default();
+        let (columns, _) = Merchant::select();
         let select = format!(
-            "SELECT {} FROM merchant_apps JOIN merchants ON merchants.id = merchant_apps.merchant
-             WHERE app = $1 {filter}",
-            rows::MERCHANT
+            "SELECT {columns}
+             FROM merchant_apps JOIN merchants ON merchants.id = merchant_apps.merchant
+             WHERE app = $1 {filter}"
         );
         Self { select, id: "merchant_apps.merchant" }
     }
@@ -43,7 +53,7 @@ impl List {
     fn users() -> Self {
         let select = format!(
             "SELECT {} FROM merchant_users JOIN users ON users.id = \"user\" WHERE merchant = $1",
-            rows::USER
+            User::of("users")
         );
         Self { select, id: "\"user\"" }
     }
@@ -51,20 +61,18 @@ impl List {
     fn apps() -> Self {
         let select = format!(
             "SELECT {} FROM merchant_apps JOIN apps ON apps.id = app WHERE merchant = $1",
-            rows::APP
+            App::of("apps")
         );
         Self { select, id: "app" }
     }
 
     fn api_keys() -> Self {
-        let select = format!("SELECT {} FROM api_keys WHERE app = $1", rows::API_KEY);
-        Self { select, id: "id" }
+        let key = ApiKeyDetails::of("api_keys");
+        Self { select: format!("SELECT {key} FROM api_keys WHERE app = $1"), id: "id" }
     }
 
     fn lines() -> Self {
-        let select =
-            format!("SELECT {} FROM {} WHERE lines.merchant = $1", rows::LINE, rows::LINES);
-        Self { select, id: "lines.id" }
+        Self::of::<BalanceLine>("lines.merchant = $1", "lines.id")
     }
 
     fn transactions(successful: Option<bool>) -> Self {
@@ -73,28 +81,21 @@ impl List {
             Some(true) => "AND error IS NULL",
             Some(false) => "AND error IS NOT NULL",
         };
-        let select = format!(
-            "SELECT {} FROM {} WHERE transactions.merchant = $1 {filter}",
-            rows::TRANSACTION,
-            rows::TRANSACTIONS
-        );
-        Self { select, id: "transactions.id" }
+        let condition = format!("transactions.merchant = $1 {filter}");
+        Self::of::<LoadedTrail>(&condition, "transactions.id")
     }
 
     fn disputes(about: Owner) -> Self {
-        let select =
-            format!("SELECT {} FROM disputes WHERE {} = $1", rows::DISPUTE, owner(about).0);
-        Self { select, id: "id" }
+        Self::of::<Dispute>(&format!("{} = $1", owner(about).0), "id")
     }
 
     fn webhooks() -> Self {
-        let select = format!("SELECT {} FROM webhooks WHERE app = $1", rows::WEBHOOK);
-        Self { select, id: "id" }
+        let webhook = Webhook::of("webhooks");
+        Self { select: format!("SELECT {webhook} FROM webhooks WHERE app = $1"), id: "id" }
     }
 
     fn frauds(about: Owner) -> Self {
-        let select = format!("SELECT {} FROM frauds WHERE {} = $1", rows::FRAUD, owner(about).0);
-        Self { select, id: "id" }
+        Self::of::<FraudAlert>(&format!("{} = $1", owner(about).0), "id")
     }
 
     /// SQL of a page: items after `$2` and before `$3`, at most `$4`.
@@ -127,7 +128,7 @@ impl Store {
             // There is no such index.
             Engine::Postgres(_) => "merchants.test",
         };
-        self.page(&List::merchants(test_column, test), app, page_query, rows::merchant).await
+        self.page(&List::merchants(test_column, test), app, page_query, Merchant::of_row).await
     }
 
     pub(crate) async fn users(
@@ -135,7 +136,7 @@ impl Store {
         merchant: Id,
         page_query: PageQuery,
     ) -> Result<Vec<User>, StoreError> {
-        self.page(&List::users(), merchant, page_query, rows::user).await
+        self.page(&List::users(), merchant, page_query, User::read).await
     }
 
     pub(crate) async fn apps(
@@ -143,7 +144,7 @@ impl Store {
         merchant: Id,
         page_query: PageQuery,
     ) -> Result<Vec<App>, StoreError> {
-        self.page(&List::apps(), merchant, page_query, rows::app).await
+        self.page(&List::apps(), merchant, page_query, App::read).await
     }
 
     pub(crate) async fn api_keys(
@@ -151,7 +152,7 @@ impl Store {
         app: Id,
         page_query: PageQuery,
     ) -> Result<Vec<ApiKeyDetails>, StoreError> {
-        self.page(&List::api_keys(), app, page_query, rows::api_key).await
+        self.page(&List::api_keys(), app, page_query, ApiKeyDetails::read).await
     }
 
     pub(crate) async fn lines(
@@ -159,7 +160,7 @@ impl Store {
         merchant: Id,
         page_query: PageQuery,
     ) -> Result<Vec<BalanceLine>, StoreError> {
-        self.page(&List::lines(), merchant, page_query, rows::line).await
+        self.page(&List::lines(), merchant, page_query, BalanceLine::of_row).await
     }
 
     /// The transactions of a merchant: all, only successful ones (`true`), or only failed ones.
@@ -170,7 +171,7 @@ impl Store {
         successful: Option<bool>,
     ) -> Result<Vec<Transaction>, StoreError> {
         let list = List::transactions(successful);
-        let found = self.page(&list, merchant, page_query, rows::transaction).await?;
+        let found = self.page(&list, merchant, page_query, LoadedTrail::of_row).await?;
         self.with_trails(found).await
     }
 
@@ -179,7 +180,7 @@ impl Store {
         about: Owner,
         page_query: PageQuery,
     ) -> Result<Vec<Dispute>, StoreError> {
-        self.page(&List::disputes(about), owner(about).1, page_query, rows::dispute).await
+        self.page(&List::disputes(about), owner(about).1, page_query, Dispute::of_row).await
     }
 
     pub(crate) async fn frauds(
@@ -187,7 +188,7 @@ impl Store {
         about: Owner,
         page_query: PageQuery,
     ) -> Result<Vec<FraudAlert>, StoreError> {
-        self.page(&List::frauds(about), owner(about).1, page_query, rows::fraud).await
+        self.page(&List::frauds(about), owner(about).1, page_query, FraudAlert::of_row).await
     }
 
     pub(crate) async fn webhooks(
@@ -195,7 +196,7 @@ impl Store {
         app: Id,
         page_query: PageQuery,
     ) -> Result<Vec<Webhook>, StoreError> {
-        self.page(&List::webhooks(), app, page_query, rows::webhook).await
+        self.page(&List::webhooks(), app, page_query, Webhook::read).await
     }
 
     /// Adds the trails to these transactions. The numbers are the lengths of the trails.
@@ -224,11 +225,11 @@ impl Store {
         let sql = format!(
             "SELECT \"transaction\", {} FROM trail WHERE \"transaction\" IN ({})
              ORDER BY \"transaction\", step",
-            rows::STEP,
+            Step::of("trail"),
             placeholders(ids.len())
         );
         let params: Vec<Param<'_>> = ids.iter().map(Id::param).collect();
-        let step = |columns: &mut Columns<'_>| Ok((columns.read::<Id>()?, rows::step(columns)?));
+        let step = |columns: &mut Columns<'_>| Ok((columns.read::<Id>()?, Step::read(columns)?));
         let steps = if steps.iter().sum::<u64>() <= SHORT_TRAIL.into() {
             self.query_all(&sql, &params, step).await?
         } else {

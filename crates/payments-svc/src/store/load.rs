@@ -21,25 +21,25 @@
 
 use std::collections::BTreeSet;
 
-use common::sql::{ColumnError, Columns, Kind, Param, Stored as _};
+use common::sql::{ColumnError, Columns, Group, Kind, Param, Stored as _};
 
 use super::{
     outcomes, rows,
-    values::{acquirer_key, bytes, key_bytes, key_of_bytes, optional_card, optional_time, time},
+    values::{acquirer_key, bytes, key_bytes, key_of_bytes},
 };
 use crate::domain::{
-    DisputeState, DisputedParts, Id, Invitation, Name, Payment, TransactionState, Website,
-    merchant_title,
+    Amounts, Capture, Card, DisputeState, DisputedParts, Id, Invitation, Name, Payment, Pricing,
+    RefusedStep, SandboxClock, Slice, TransactionState, Website, merchant_title,
     write::{
         CapturesToLoad, InvitationState, LoadedRows, LoadedTransaction, MerchantTexts, Needs,
-        PendingPayment,
+        PendingPayment, WebhookState,
     },
 };
 
 /// A statement that finds rows by key: `select`, the condition on `key`, then `rest`.
 pub(super) struct Query {
     /// `SELECT … FROM …`, without a condition.
-    pub(super) select: &'static str,
+    pub(super) select: fn() -> String,
     /// One or two columns.
     pub(super) key: &'static [(&'static str, Kind)],
     /// SQL after the condition: further conditions and `ORDER BY`.
@@ -62,7 +62,7 @@ pub(super) const EMAIL: &str = "users.email";
 /// Rows that PostgreSQL locks; see the module for the order.
 pub(super) const LOCKED: [Query; 5] = [
     Query {
-        select: "SELECT id, name, email, descriptor, test FROM merchants",
+        select: || "SELECT id, name, email, descriptor, test FROM merchants".to_owned(),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: Some("merchants"),
@@ -79,11 +79,15 @@ pub(super) const LOCKED: [Query; 5] = [
         },
     },
     Query {
-        select: "SELECT pending_payments.id, acquirer_key, pending_payments.merchant,
-                     merchants.test, pending_payments.currency, amount,
-                     pending_payments.descriptor, custom, recurring, acquirer, \"authorization\",
-                     bin, last4, expiry_year, expiry_month, scheme, code_present, link
+        select: || {
+            format!(
+                "SELECT pending_payments.id, acquirer_key, merchants.test, \"authorization\", link,
+                     {}, {}
                  FROM pending_payments JOIN merchants ON merchants.id = pending_payments.merchant",
+                Payment::of("pending_payments"),
+                Card::of("pending_payments")
+            )
+        },
         key: &[("pending_payments.id", Kind::Bytes)],
         rest: "",
         lock: Some("pending_payments"),
@@ -91,37 +95,28 @@ pub(super) const LOCKED: [Query; 5] = [
         values: none,
         read: |known, columns| {
             let id = columns.read()?;
-            let acquirer_key = acquirer_key(columns, id)?;
-            let (merchant, test) = (columns.read()?, columns.read()?);
-            let payment = Payment {
-                merchant,
-                currency: columns.read()?,
-                amount: columns.read()?,
-                descriptor: columns.read()?,
-                custom: columns.read()?,
-                recurring: columns.read()?,
-                acquirer: columns.read()?,
-            };
             let pending = PendingPayment {
-                payment,
-                acquirer_key,
+                acquirer_key: acquirer_key(columns, id)?,
+                test: columns.read()?,
                 authorization: columns.read()?,
-                test,
-                challenged: optional_card(columns)?,
-                key: None,
                 link: columns.read()?,
+                payment: Group::read(columns)?,
+                challenged: Group::read(columns)?,
+                key: None,
             };
             known.pending_payments.insert(id, pending);
             Ok(())
         },
     },
     Query {
-        select:
+        select: || {
             "SELECT invitations.id, invitations.merchant, \"user\", users.email, merchants.name,
                      website, country, apps.name, attempts, due
                  FROM invitations JOIN users ON users.id = \"user\"
                      JOIN merchants ON merchants.id = invitations.merchant
-                     LEFT JOIN apps ON apps.id = app",
+                     LEFT JOIN apps ON apps.id = app"
+                .to_owned()
+        },
         key: &[("invitations.id", Kind::Bytes)],
         rest: "",
         lock: Some("invitations"),
@@ -135,17 +130,22 @@ pub(super) const LOCKED: [Query; 5] = [
             let (country, app) = (columns.read()?, columns.read()?);
             let attempts = columns.read()?;
             let invitation = Invitation { id, to, merchant, country, app, attempts };
-            let due = time(columns)?;
+            let due = columns.read()?;
             known.invitations.insert(id, InvitationState { membership, invitation, due });
             Ok(())
         },
     },
     Query {
-        select: "SELECT transactions.id, transactions.merchant, transactions.test,
+        select: || {
+            format!(
+                "SELECT transactions.id, transactions.merchant, transactions.test,
                      transactions.descriptor, transactions.currency, steps, merchants.currency,
-                     fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency, fee_dispute,
-                     error, amount, captured, refunded, voided, disputed
+                     error IS NULL, {}, {}
                  FROM transactions JOIN merchants ON merchants.id = transactions.merchant",
+                Pricing::of("merchants"),
+                Amounts::of("transactions")
+            )
+        },
         key: &[("transactions.id", Kind::Bytes)],
         rest: "",
         lock: Some("transactions"),
@@ -154,9 +154,9 @@ pub(super) const LOCKED: [Query; 5] = [
         read: |known, columns| {
             let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
             let (descriptor, currency, steps) = (columns.read()?, columns.read()?, columns.read()?);
-            let (funding, pricing) = (columns.read()?, rows::pricing(columns)?);
-            let error = columns.read()?;
-            let amounts = rows::amounts(columns, error)?;
+            let (funding, successful) = (columns.read()?, columns.read()?);
+            let pricing = Group::read(columns)?;
+            let amounts = Amounts { successful, ..Group::read(columns)? };
             let captures = Vec::new();
             let state = TransactionState { currency, amounts, steps, captures, funding, pricing };
             let disputed = DisputedParts::new();
@@ -167,7 +167,7 @@ pub(super) const LOCKED: [Query; 5] = [
     },
     // The lock covers the API keys and webhooks of the app: their number is limited.
     Query {
-        select: "SELECT id, advances, pending_advance FROM apps",
+        select: || format!("SELECT id, {} FROM apps", SandboxClock::of("apps")),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: Some("apps"),
@@ -177,7 +177,7 @@ pub(super) const LOCKED: [Query; 5] = [
             let app = columns.read()?;
             known.api_keys.entry(app).or_default();
             known.webhooks.entry(app).or_default();
-            known.clocks.insert(app, rows::clock(columns)?);
+            known.clocks.insert(app, Group::read(columns)?);
             Ok(())
         },
     },
@@ -186,7 +186,7 @@ pub(super) const LOCKED: [Query; 5] = [
 /// Rows that are read after the locks; see the module for the order.
 pub(super) const READ: [Query; 20] = [
     Query {
-        select: "SELECT app, id, last_used FROM api_keys",
+        select: || "SELECT app, id, last_used FROM api_keys".to_owned(),
         key: &[("app", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -194,7 +194,7 @@ pub(super) const READ: [Query; 20] = [
         values: none,
         read: |known, columns| {
             let (app, key) = (columns.read()?, columns.read()?);
-            let last_used = optional_time(columns)?;
+            let last_used = columns.read()?;
             if let Some(keys) = known.api_keys.get_mut(&app) {
                 keys.insert(key, last_used);
             }
@@ -202,8 +202,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT \"transaction\", step, amount, gross, fee, amount_returned,
-                     gross_returned, fee_returned, rate, spread, refused FROM captures",
+        select: || format!("SELECT \"transaction\", {} FROM captures", Capture::of("captures")),
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "ORDER BY \"transaction\", step",
         lock: None,
@@ -218,25 +217,33 @@ pub(super) const READ: [Query; 20] = [
     Query {
         // The oldest captures that still have a refundable amount, until together they cover $2,
         // the largest sum of refunds that a transaction of the batch needs.
-        select: "WITH RECURSIVE needed (\"transaction\", step, room) AS (
-                     SELECT id, CAST(-1 AS bigint), CAST(0 AS bigint) FROM transactions",
+        select: || {
+            format!(
+                "SELECT captures.\"transaction\", {} FROM (
+                     WITH RECURSIVE needed (\"transaction\", step, room) AS (
+                         SELECT id, CAST(-1 AS bigint), CAST(0 AS bigint) FROM transactions",
+                Capture::of("captures")
+            )
+        },
         key: &[("id", Kind::Bytes)],
         rest: "UNION ALL
-                     SELECT needed.\"transaction\", next.step, room + amount - amount_returned
-                     FROM needed JOIN captures AS next ON next.\"transaction\" = needed.\"transaction\"
-                         AND next.step = (
-                             SELECT step FROM captures AS later
-                             WHERE later.\"transaction\" = needed.\"transaction\"
-                                 AND later.step > needed.step AND amount_returned < amount
-                                 AND NOT refused
-                             ORDER BY step LIMIT 1
-                         )
-                     WHERE room < CAST($2 AS bigint)
-                 )
-                 SELECT \"transaction\", step, amount, gross, fee, amount_returned,
-                     gross_returned, fee_returned, rate, spread, refused
-                 FROM needed JOIN captures USING (\"transaction\", step)
-                 ORDER BY \"transaction\", step",
+                         SELECT needed.\"transaction\", next.step, room + amount - amount_returned
+                         FROM needed
+                         JOIN captures AS next ON next.\"transaction\" = needed.\"transaction\"
+                             AND next.step = (
+                                 SELECT step FROM captures AS later
+                                 WHERE later.\"transaction\" = needed.\"transaction\"
+                                     AND later.step > needed.step AND amount_returned < amount
+                                     AND NOT refused
+                                 ORDER BY step LIMIT 1
+                             )
+                         WHERE room < CAST($2 AS bigint)
+                     )
+                     SELECT \"transaction\", step FROM needed
+                 ) AS needed CROSS JOIN captures
+                 WHERE captures.\"transaction\" = needed.\"transaction\"
+                     AND captures.step = needed.step
+                 ORDER BY captures.\"transaction\", captures.step",
         lock: None,
         keys: |needs| refunds(needs).map(|(transaction, _)| transaction.param()).collect(),
         values: |needs| {
@@ -247,8 +254,9 @@ pub(super) const READ: [Query; 20] = [
     },
     Query {
         // Steps that were not refused before.
-        select: "SELECT \"transaction\", acquirer_key, step, movement, amount, balance, fee_flat,
-                     fee_rate FROM trail",
+        select: || {
+            format!("SELECT \"transaction\", acquirer_key, {} FROM trail", RefusedStep::of("trail"))
+        },
         key: &[("\"transaction\"", Kind::Bytes), ("acquirer_key", Kind::Bytes)],
         rest: "AND NOT EXISTS (
                    SELECT 1 FROM trail AS later
@@ -267,13 +275,18 @@ pub(super) const READ: [Query; 20] = [
         values: none,
         read: |known, columns| {
             let name = (columns.read()?, key_of_bytes(columns)?);
-            known.refusable_steps.insert(name, rows::refused_step(columns)?);
+            known.refusable_steps.insert(name, Group::read(columns)?);
             Ok(())
         },
     },
     Query {
-        select: "SELECT \"transaction\", slices.step, slices.amount, slices.gross, slices.fee, again
+        select: || {
+            format!(
+                "SELECT \"transaction\", {}
                  FROM disputes JOIN slices ON slices.dispute = disputes.id",
+                Slice::of("slices")
+            )
+        },
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "AND slices.step IS NOT NULL AND NOT again AND decision IS DISTINCT FROM 'won'",
         lock: None,
@@ -284,7 +297,7 @@ pub(super) const READ: [Query; 20] = [
         values: none,
         read: |known, columns| {
             let transaction: Id = columns.read()?;
-            let slice = rows::slice(columns)?;
+            let slice = Slice::read(columns)?;
             if let Some(loaded) = known.transactions.get_mut(&transaction)
                 && let Some(step) = slice.step
             {
@@ -294,7 +307,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT id FROM outbox",
+        select: || "SELECT id FROM outbox".to_owned(),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -306,7 +319,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT \"transaction\", reference, id, decision FROM disputes",
+        select: || "SELECT \"transaction\", reference, id, decision FROM disputes".to_owned(),
         key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
         rest: "",
         lock: None,
@@ -320,9 +333,13 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT \"transaction\", reference, slices.step, slices.amount, slices.gross,
-                     slices.fee, again
+        select: || {
+            format!(
+                "SELECT \"transaction\", reference, {}
                  FROM disputes JOIN slices ON slices.dispute = disputes.id",
+                Slice::of("slices")
+            )
+        },
         key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
         rest: "ORDER BY disputes.id, number",
         lock: None,
@@ -330,7 +347,7 @@ pub(super) const READ: [Query; 20] = [
         values: none,
         read: |known, columns| {
             let name = (columns.read()?, columns.read()?);
-            let slice = rows::slice(columns)?;
+            let slice = Slice::read(columns)?;
             if let Some(contest) = known.disputes.get_mut(&name) {
                 contest.slices.push(slice);
             }
@@ -338,7 +355,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT \"transaction\", dispute, decision FROM notifications",
+        select: || "SELECT \"transaction\", dispute, decision FROM notifications".to_owned(),
         key: &[("\"transaction\"", Kind::Bytes), ("dispute", Kind::Text)],
         rest: "ORDER BY created, id",
         lock: None,
@@ -352,7 +369,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT id FROM notifications",
+        select: || "SELECT id FROM notifications".to_owned(),
         key: &[("id", Kind::Text)],
         rest: "",
         lock: None,
@@ -364,7 +381,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT merchant, link FROM used_links",
+        select: || "SELECT merchant, link FROM used_links".to_owned(),
         key: &[("merchant", Kind::Bytes), ("link", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -376,7 +393,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT id FROM users",
+        select: || "SELECT id FROM users".to_owned(),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -388,7 +405,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT id, email FROM users",
+        select: || "SELECT id, email FROM users".to_owned(),
         key: &[(EMAIL, Kind::Text)],
         rest: "",
         lock: None,
@@ -401,8 +418,11 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT merchant_users.merchant, merchant_users.\"user\"
-                 FROM users JOIN merchant_users ON merchant_users.\"user\" = users.id",
+        select: || {
+            "SELECT merchant_users.merchant, merchant_users.\"user\"
+                 FROM users JOIN merchant_users ON merchant_users.\"user\" = users.id"
+                .to_owned()
+        },
         key: &[("merchant_users.merchant", Kind::Bytes), (EMAIL, Kind::Text)],
         rest: "",
         lock: None,
@@ -413,7 +433,9 @@ pub(super) const READ: [Query; 20] = [
         read: member,
     },
     Query {
-        select: "SELECT merchant_users.merchant, merchant_users.\"user\" FROM merchant_users",
+        select: || {
+            "SELECT merchant_users.merchant, merchant_users.\"user\" FROM merchant_users".to_owned()
+        },
         key: &[("merchant_users.merchant", Kind::Bytes), ("\"user\"", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -422,7 +444,7 @@ pub(super) const READ: [Query; 20] = [
         read: member,
     },
     Query {
-        select: "SELECT id FROM apps",
+        select: || "SELECT id FROM apps".to_owned(),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -434,7 +456,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT merchant, app FROM merchant_apps",
+        select: || "SELECT merchant, app FROM merchant_apps".to_owned(),
         key: &[("merchant", Kind::Bytes), ("app", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -446,10 +468,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT id, app, created, url, types, description, disabled, secret,
-                     previous_secret, previous_until, position, generation, epoch,
-                     next_attempt
-                 FROM webhooks JOIN webhook_progress ON webhook = id",
+        select: || rows::WEBHOOK_STATE.clone(),
         key: &[("app", Kind::Bytes)],
         rest: "",
         // Another process that takes a webhook changes its epoch, and does not lock the app.
@@ -457,7 +476,7 @@ pub(super) const READ: [Query; 20] = [
         keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let state = rows::webhook_state(columns)?;
+            let state = WebhookState::read(columns)?;
             if let Some(own) = known.webhooks.get_mut(&state.webhook.app) {
                 own.insert(state.webhook.id, state);
             }
@@ -465,8 +484,11 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT app, key, request, outcome, pending_payment, \"transaction\", steps,
-                     disputed FROM idempotency",
+        select: || {
+            "SELECT app, key, request, outcome, pending_payment, \"transaction\", steps,
+                     disputed FROM idempotency"
+                .to_owned()
+        },
         key: &[("app", Kind::Bytes), ("key", Kind::Text)],
         rest: "",
         lock: None,
@@ -479,7 +501,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: "SELECT pending_payment, app, key FROM idempotency",
+        select: || "SELECT pending_payment, app, key FROM idempotency".to_owned(),
         key: &[("pending_payment", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -503,7 +525,7 @@ fn member(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), Colum
 
 fn captured(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
     let transaction: Id = columns.read()?;
-    let captured = rows::captured(columns)?;
+    let captured = Group::read(columns)?;
     if let Some(loaded) = known.transactions.get_mut(&transaction) {
         loaded.state.captures.push(captured);
     }

@@ -3,16 +3,16 @@
 //! A run may be interrupted at any point and started again: a write pays one merchant at most once
 //! in a run, and a closed run makes no more payouts.
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
 use common::{
     progress::Progress,
-    sql::{ColumnError, Columns, Param},
+    sql::{ColumnError, Columns, Group as _, Param},
 };
 
 use super::{PaidRun, PayoutError, rows};
 use crate::domain::{
-    Currency, Iban, Id, PayoutRequest, PayoutRun,
+    Currency, Iban, Id, Payout, PayoutRequest, PayoutRun,
     write::{Action, Write},
 };
 
@@ -32,9 +32,13 @@ const MERCHANTS_TO_PAY: &str = "SELECT id, currency, iban
 const CLOSE: &str = "UPDATE payout_runs SET closed = true
      WHERE day = $1 AND test = $2 AND format = $3 AND NOT closed";
 
-/// The payouts of a run, in order of creation: [`rows::PAYOUT`].
-const PAYOUTS: &str = "SELECT id, line, merchant, name, iban, currency, amount FROM payouts
-     WHERE day = $1 AND test = $2 AND format = $3 ORDER BY id";
+/// The payouts of a run, in order of creation.
+static PAYOUTS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {} FROM payouts WHERE day = $1 AND test = $2 AND format = $3 ORDER BY id",
+        Payout::of("payouts")
+    )
+});
 
 /// The part of an engine that the `payout` command needs.
 pub(super) trait PayoutDatabase {
@@ -79,7 +83,7 @@ pub(super) async fn pay_out<D: PayoutDatabase>(
     }
     progress.check()?;
     database.query(CLOSE, &params, no_rows).await?;
-    let payouts = database.query(PAYOUTS, &params, rows::payout).await?;
+    let payouts = database.query(&PAYOUTS, &params, Payout::read).await?;
     let left_out = others.into_iter().map(|(_, currency, iban)| (currency, iban)).collect();
     Ok(PaidRun { payouts, left_out })
 }

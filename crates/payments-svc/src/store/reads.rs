@@ -4,22 +4,22 @@
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use common::sql::{ColumnError, Columns, Param, Stored};
+use common::sql::{ColumnError, Columns, Group, Param, Stored};
 use jiff::Timestamp;
 use tokio::runtime::Handle;
 
 use super::{
     Backlog, Engine, Found, LookUp, OldTransaction, OverdueDispute, Select, Store, StoreError, now,
     outcomes,
-    rows::{self, found, is_member},
+    rows::{self, LoadedTrail, Resource, found},
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest},
     sqlite::Place,
-    values::{CARD, bytes, millis, optional_card, time},
+    values::{bytes, millis},
 };
 use crate::domain::{
-    AcquirerName, ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Currency, Dispute,
-    FraudAlert, Id, LinkDigest, LinkSecret, Merchant, QueuedEntry, Receipt, SavedCard, Transaction,
-    TransactionTerms, TransactionVersion, UnansweredPayment, Webhook, WebhookSecrets,
+    AcquirerName, ApiKeyDigest, App, BalanceLine, Card, CardOnFile, Challenge, Currency, Dispute,
+    FraudAlert, Id, LinkDigest, LinkSecret, Merchant, QueuedEntry, Receipt, SavedCard, Step,
+    Transaction, TransactionTerms, TransactionVersion, UnansweredPayment, Webhook, WebhookSecrets,
     write::{KeyedRequest, StoredIdempotencyKey},
 };
 
@@ -44,7 +44,7 @@ impl Store {
         let sql = format!(
             "SELECT {}, api_keys.id, last_used FROM api_keys JOIN apps ON apps.id = api_keys.app
              WHERE digest = $1",
-            rows::APP
+            App::of("apps")
         );
         let read = self.query_one(&sql, &[key.as_bytes().param()], rows::stored_api_key).await?;
         Ok(self.api_keys.update(key, read, now()))
@@ -77,16 +77,23 @@ impl Store {
         Ok(self.query_one(&sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
     }
 
+    /// A resource of a merchant, as the app with the key `caller` sees it.
+    pub(super) async fn resource<R: Resource>(
+        &self,
+        id: Id,
+        caller: ApiKeyDigest,
+    ) -> Result<Option<Found<R>>, StoreError> {
+        let params = [caller.as_bytes().param(), id.param()];
+        self.query_one(&rows::by_id::<R>(), &params, found).await
+    }
+
     /// A merchant, as the app with the key `caller` sees it.
     pub(crate) async fn merchant(
         &self,
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<Merchant>>, StoreError> {
-        let member = is_member("merchants.id");
-        let sql =
-            format!("SELECT {}, {member} FROM merchants WHERE merchants.id = $2", rows::MERCHANT);
-        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::merchant)).await
+        self.resource(id, caller).await
     }
 
     /// A merchant, without a check of membership. It asks for the membership of no app.
@@ -96,8 +103,9 @@ impl Store {
 
     /// The merchant with this public key.
     pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
-        let sql = format!("SELECT {} FROM merchants WHERE key = $1", rows::MERCHANT);
-        self.query_one(&sql, &[Param::Text(key.into())], rows::merchant).await
+        let (columns, from) = Merchant::select();
+        let sql = format!("SELECT {columns} FROM {from} WHERE key = $1");
+        self.query_one(&sql, &[Param::Text(key.into())], Merchant::of_row).await
     }
 
     /// The key that signs the payment links of a merchant.
@@ -162,17 +170,15 @@ impl Store {
         let (mut transaction, mut steps) = (None, Vec::new());
         self.query_inline(&statements, &mut |statement, columns| {
             match statement {
-                0 => transaction = Some(found(rows::transaction)(columns)?),
-                _ => steps.push(rows::step(columns)?),
+                0 => transaction = Some(found::<LoadedTrail>(columns)?),
+                _ => steps.push(Step::read(columns)?),
             }
             Ok(())
         })
         .await?;
         if transaction.as_ref().is_some_and(|found| found.value.1 > SHORT_TRAIL) {
-            steps.extend(
-                self.query_all_in_background(trail("step >= $2"), &trail_params, rows::step)
-                    .await?,
-            );
+            let rest = trail("step >= $2");
+            steps.extend(self.query_all_in_background(rest, &trail_params, Step::read).await?);
         }
         Ok(transaction.map(|Found { value, is_member }| Found {
             value: rows::with_trail(value, steps),
@@ -191,9 +197,10 @@ impl Store {
 
     /// The receipt of a transaction, for the browser that paid.
     pub(crate) async fn receipt(&self, id: Id) -> Result<Option<Receipt>, StoreError> {
-        let sql = format!("SELECT created, {CARD} FROM transactions WHERE id = $1");
+        let card = Card::of("transactions");
+        let sql = format!("SELECT created, {card} FROM transactions WHERE id = $1");
         self.query_one(&sql, &[id.param()], |columns| {
-            Ok(Receipt { created: time(columns)?, card: optional_card(columns)? })
+            Ok(Receipt { created: columns.read()?, card: Group::read(columns)? })
         })
         .await
     }
@@ -204,18 +211,7 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<TransactionTerms>>, StoreError> {
-        let sql = format!(
-            "SELECT {}, {} FROM transactions JOIN merchants ON merchants.id = transactions.merchant
-             WHERE transactions.id = $2",
-            rows::TRANSACTION_TERMS,
-            is_member("transactions.merchant")
-        );
-        self.query_one(
-            &sql,
-            &[caller.as_bytes().param(), id.param()],
-            found(rows::transaction_terms),
-        )
-        .await
+        self.resource(id, caller).await
     }
 
     /// The part of a transaction that never changes, without a check of membership: see
@@ -248,13 +244,7 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<BalanceLine>>, StoreError> {
-        let sql = format!(
-            "SELECT {}, {} FROM {} WHERE lines.id = $2",
-            rows::LINE,
-            is_member("lines.merchant"),
-            rows::LINES
-        );
-        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::line)).await
+        self.resource(id, caller).await
     }
 
     /// A saved card, as the app with the key `caller` sees it.
@@ -263,12 +253,7 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<SavedCard>>, StoreError> {
-        let member = is_member("cards.merchant");
-        let sql = format!(
-            "SELECT id, merchant, created, {CARD}, notes, {member} FROM cards WHERE id = $2"
-        );
-        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::saved_card))
-            .await
+        self.resource(id, caller).await
     }
 
     /// A dispute, as the app with the key `caller` sees it.
@@ -277,9 +262,7 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<Dispute>>, StoreError> {
-        let member = is_member("disputes.merchant");
-        let sql = format!("SELECT {}, {member} FROM disputes WHERE id = $2", rows::DISPUTE);
-        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::dispute)).await
+        self.resource(id, caller).await
     }
 
     /// A fraud alert, as the app with the key `caller` sees it.
@@ -288,9 +271,7 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<FraudAlert>>, StoreError> {
-        let member = is_member("frauds.merchant");
-        let sql = format!("SELECT {}, {member} FROM frauds WHERE id = $2", rows::FRAUD);
-        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::fraud)).await
+        self.resource(id, caller).await
     }
 
     /// An endpoint, as the app with the key `caller` sees it.
@@ -303,10 +284,13 @@ impl Store {
             "SELECT {},
                  EXISTS (SELECT 1 FROM api_keys WHERE digest = $1 AND api_keys.app = webhooks.app)
              FROM webhooks WHERE id = $2",
-            rows::WEBHOOK
+            Webhook::of("webhooks")
         );
         let params = [caller.as_bytes().param(), id.param()];
-        self.query_one(&sql, &params, found(rows::webhook)).await
+        self.query_one(&sql, &params, |columns| {
+            Ok(Found { value: Webhook::read(columns)?, is_member: columns.read()? })
+        })
+        .await
     }
 
     /// The secrets of an endpoint, and the time by which they sign.
@@ -314,8 +298,9 @@ impl Store {
         &self,
         id: Id,
     ) -> Result<Option<(WebhookSecrets, Timestamp)>, StoreError> {
-        let sql = "SELECT secret, previous_secret, previous_until FROM webhooks WHERE id = $1";
-        let secrets = self.query_one(sql, &[id.param()], rows::webhook_secrets).await?;
+        let secrets = WebhookSecrets::of("webhooks");
+        let sql = format!("SELECT {secrets} FROM webhooks WHERE id = $1");
+        let secrets = self.query_one(&sql, &[id.param()], WebhookSecrets::read).await?;
         Ok(secrets.zip(Some(self.database_time().await?)))
     }
 
@@ -328,12 +313,12 @@ impl Store {
         id: Id,
     ) -> Result<Option<CardOnFile>, StoreError> {
         let sql = format!(
-            "SELECT {CARD}, acquirer, reference
-             FROM transactions
+            "SELECT {} FROM transactions
              WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring
-                 AND bin IS NOT NULL"
+                 AND bin IS NOT NULL",
+            CardOnFile::of("transactions")
         );
-        self.query_one(&sql, &[id.param(), merchant.param()], rows::card_on_file).await
+        self.query_one(&sql, &[id.param(), merchant.param()], CardOnFile::read).await
     }
 
     /// A card that the merchant saved.
@@ -342,11 +327,9 @@ impl Store {
         merchant: Id,
         id: Id,
     ) -> Result<Option<CardOnFile>, StoreError> {
-        let sql = format!(
-            "SELECT {CARD}, acquirer, reference
-             FROM cards WHERE id = $1 AND merchant = $2"
-        );
-        self.query_one(&sql, &[id.param(), merchant.param()], rows::card_on_file).await
+        let card = CardOnFile::of("cards");
+        let sql = format!("SELECT {card} FROM cards WHERE id = $1 AND merchant = $2");
+        self.query_one(&sql, &[id.param(), merchant.param()], CardOnFile::read).await
     }
 
     /// The pending 3-D Secure challenge of a payment.
@@ -355,9 +338,10 @@ impl Store {
         pending_payment: Id,
     ) -> Result<Option<Challenge>, StoreError> {
         let sql = format!(
-            "SELECT {}, {CARD}, challenge, challenge_until FROM pending_payments
+            "SELECT {}, {}, challenge, challenge_until FROM pending_payments
              WHERE pending_payments.id = $1 AND challenge IS NOT NULL",
-            rows::PENDING_AUTHORIZATION
+            rows::PENDING_AUTHORIZATION,
+            Card::of("pending_payments")
         );
         self.query_one(&sql, &[pending_payment.param()], rows::challenge).await
     }
@@ -629,19 +613,13 @@ impl Store {
 }
 
 /// The transaction `$2`, and whether the app with the key `$1` may see it.
-static TRANSACTION: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT {}, {} FROM {} WHERE transactions.id = $2",
-        rows::TRANSACTION,
-        is_member("transactions.merchant"),
-        rows::TRANSACTIONS
-    )
-});
+static TRANSACTION: LazyLock<String> = LazyLock::new(rows::by_id::<LoadedTrail>);
 
 /// The steps of the transaction `$1` before the step `$2`.
 static FIRST_STEPS: LazyLock<String> = LazyLock::new(|| trail("step < $2"));
 
 /// SQL of the steps of the transaction `$1` that satisfy the condition `part`.
 fn trail(part: &str) -> String {
-    format!("SELECT {} FROM trail WHERE \"transaction\" = $1 AND {part} ORDER BY step", rows::STEP)
+    let step = Step::of("trail");
+    format!("SELECT {step} FROM trail WHERE \"transaction\" = $1 AND {part} ORDER BY step")
 }

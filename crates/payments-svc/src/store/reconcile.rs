@@ -10,7 +10,7 @@ use common::{
     exit::{Fatal, USAGE},
     postgres::OpenError,
     progress::{Interrupted, Progress},
-    sql::{ColumnError, Columns},
+    sql::{ColumnError, Columns, Group},
     sqlite::{is_interrupted, stop_with},
 };
 use jiff::civil::Date;
@@ -18,7 +18,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::{
     StoreConfig, postgres, sqlite,
-    values::{key_of_bytes, money, time},
+    values::{key_of_bytes, time},
 };
 use crate::domain::{
     AcquirerName, BookedOperation, Id, Movement, OperationState, Reconciliation, SettledOperation,
@@ -300,8 +300,8 @@ fn settled(columns: &mut Columns<'_>) -> Result<SettledOperation, ColumnError> {
         reference: columns.read()?,
         movement: columns.read()?,
         transaction: columns.read()?,
-        amount: money(columns)?,
-        fee: money(columns)?,
+        amount: Group::read(columns)?,
+        fee: Group::read(columns)?,
         date: columns.read_as(|date: String| date.parse::<Date>())?,
         is_repeated: columns.read()?,
     })
@@ -330,7 +330,7 @@ fn booked_as(reference: String, columns: &mut Columns<'_>) -> Result<BookedOpera
         reference,
         movement: columns.read()?,
         transaction: columns.read()?,
-        amount: money(columns)?,
+        amount: Group::read(columns)?,
         booked: time(columns)?,
         acquirer: columns.read()?,
         state: match (columns.read()?, columns.read()?) {

@@ -1,7 +1,7 @@
 //! Reads of the job that ends what an advance of a sandbox clock makes due: at most
 //! [`super::reads::JOB_BATCH`] rows each, in the order of their IDs.
 
-use common::sql::Stored as _;
+use common::sql::{Group, Stored as _};
 use jiff::Timestamp;
 
 use super::{OldTransaction, OverdueDispute, Store, StoreError, reads::LIMIT, rows, values::time};
@@ -19,11 +19,14 @@ impl Store {
     /// Apps with a pending advance, the oldest advance first. An advance is left out while an older
     /// transaction may still be added.
     pub(crate) async fn advanced_apps(&self) -> Result<Vec<AdvancedApp>, StoreError> {
-        let sql = "SELECT id, pending_advance, advances, pending_advance FROM apps
-                   WHERE pending_advance IS NOT NULL ORDER BY pending_advance LIMIT $1";
-        let apps = self.query_all(sql, &[LIMIT], |columns| {
+        let sql = format!(
+            "SELECT id, pending_advance, {} FROM apps
+             WHERE pending_advance IS NOT NULL ORDER BY pending_advance LIMIT $1",
+            SandboxClock::of("apps")
+        );
+        let apps = self.query_all(&sql, &[LIMIT], |columns| {
             let (app, advance) = (columns.read()?, columns.read()?);
-            Ok(AdvancedApp { app, advance, clock: rows::clock(columns)? })
+            Ok(AdvancedApp { app, advance, clock: Group::read(columns)? })
         });
         let mut apps: Vec<AdvancedApp> = apps.await?;
         if !apps.is_empty() {

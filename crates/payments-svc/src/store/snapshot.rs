@@ -13,11 +13,14 @@
 //! 6. In PostgreSQL, each of the three statements has its own database snapshot. The trail may
 //!    contain steps that the transaction did not have yet: [`SnapshotRows::finished`] drops them.
 
-use common::sql::{ColumnError, Columns};
+use common::sql::{ColumnError, Columns, Group as _};
 
-use super::{Found, outcomes, rows};
+use super::{
+    Found, outcomes,
+    rows::{self, LoadedTrail, Resource as _},
+};
 use crate::domain::{
-    ApiKeyDigest, Id, Step, Terms, Transaction, TransactionTerms,
+    ApiKeyDigest, Id, Pricing, Step, Terms, Transaction, TransactionTerms,
     write::{LastStep, StoredIdempotencyKey},
 };
 
@@ -71,12 +74,12 @@ pub(super) struct SnapshotRequest {
 /// 2. the first [`SHORT_TRAIL`] steps of the trail of each transaction, as rows of `trail`,
 /// 3. an item named `asked`, with columns `app` and `key`.
 pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] {
-    let (step, key, transaction) = (rows::STEP, outcomes::KEY, rows::TRANSACTION);
+    let (step, key, pricing) = (Step::of("trail"), outcomes::KEY, Pricing::of("merchants"));
+    let (transaction, _) = LoadedTrail::select();
     let is_member = rows::is_member_by("asked.caller", "transactions.merchant");
     [
         format!(
-            "SELECT question, {is_member}, merchants.currency, fee_rate, fee_flat_currency,
-                 fee_flat, fee_dispute_currency, fee_dispute, has_custom, {transaction}
+            "SELECT question, {is_member}, merchants.currency, {pricing}, has_custom, {transaction}
              FROM {asked} JOIN transactions ON transactions.id = asked.id
                  JOIN merchants ON merchants.id = transactions.merchant
                  LEFT JOIN customs ON has_custom AND customs.\"transaction\" = transactions.id
@@ -114,7 +117,7 @@ impl SnapshotRows {
         let Some((found, trail)) = self.0.get_mut(index) else { return Ok(()) };
         match (statement, found) {
             (0, found) => *found = Some(transaction(columns)?),
-            (1, _) => trail.push((columns.read()?, rows::step(columns)?)),
+            (1, _) => trail.push((columns.read()?, Step::read(columns)?)),
             (_, Some(found)) => found.value.key = Some(outcomes::key(columns)?),
             (_, None) => {}
         }
@@ -140,8 +143,8 @@ impl SnapshotRows {
 
 fn transaction(columns: &mut Columns<'_>) -> Result<Found<Snapshot>, ColumnError> {
     let (is_member, currency) = (columns.read()?, columns.read()?);
-    let (pricing, has_custom): (_, bool) = (rows::pricing(columns)?, columns.read()?);
-    let (transaction, steps) = rows::transaction(columns)?;
+    let (pricing, has_custom): (_, bool) = (Pricing::read(columns)?, columns.read()?);
+    let (transaction, steps) = LoadedTrail::of_row(columns)?;
     let terms = Terms { currency, test: transaction.test, pricing };
     let Transaction { id, merchant, currency, .. } = transaction;
     let transaction_terms = TransactionTerms { id, merchant, currency, terms };

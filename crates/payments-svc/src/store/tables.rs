@@ -2,11 +2,11 @@
 //!
 //! The order of the tables in [`write()`] is the order in which a batch may wait for another one.
 
-use common::sql::{Kind, Param, Rows, Stored as _, Table};
+use common::sql::{Kind, Param, RowWriter, Stored as _, Table};
 
 use super::{
     outcomes,
-    values::{advances, bytes, fraction, key_bytes, millis, month, optional, whole_millis, year},
+    values::{advances, bytes, key_bytes, millis, month, optional, whole_millis, year},
 };
 use crate::domain::{
     ApiKeyUse, App, BalanceLine, Challenge, Decision, FraudAlert, Id, LinkDigest, LinkSecret,
@@ -29,7 +29,10 @@ use crate::domain::{
 ///
 /// Rows that another batch can also write (deletes, updates, the inserts of group 4) are sorted by
 /// key. So two batches never deadlock: all batches take locks in the same order.
-pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Result<(), R::Error> {
+pub(super) fn write<'a, R: RowWriter<'a>>(
+    changes: &'a Changes,
+    rows: &mut R,
+) -> Result<(), R::Error> {
     let has_ended = |membership: &&Membership| membership.has_ended();
     let is_new = |membership: &&Membership| membership.is_new();
 
@@ -394,7 +397,7 @@ table! {
         "amount" Int: captured.amount.param(),
         "gross" Int: captured.gross.param(),
         "fee" Int: captured.fee.param(),
-        "rate" Text: fraction(&captured.rate),
+        "rate" Text: captured.rate.param(),
         "spread" Int: captured.spread.param(),
         "amount_returned" Int: captured.amount_returned.param(),
         "gross_returned" Int: captured.gross_returned.param(),
@@ -590,7 +593,7 @@ table! {
     key { "webhook" Bytes: webhook.param(), "event" Bytes: event.param() }
     {
         "transaction" Bytes: transaction.param(),
-        "attempts" Int: failures.map_or(Param::Int(0), |failures| Param::Int(failures.attempts.into())),
+        "attempts" Int: optional(failures.as_ref(), |failures| failures.attempts.param()),
         "first" Int: failures.map_or(Param::Null, |failures| millis(failures.first)),
         "due" Int: failures.map_or(Param::Null, |failures| millis(failures.due)),
     }
@@ -604,7 +607,7 @@ table! {
 table! {
     RESTARTED_RETRIES: "webhook_retries", Id = webhook,
     key { "webhook" Bytes: webhook.param() }
-    { "attempts" Int: Param::Int(0), "first" Int: Param::Null, "due" Int: Param::Null }
+    { "attempts" Int: Param::Null, "first" Int: Param::Null, "due" Int: Param::Null }
 }
 
 table! {

@@ -2,22 +2,22 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
+use common::sql::{BadCell, Cell, ColumnError, Columns, Kind, Param, Stored};
 use jiff::Timestamp;
-use num_rational::Ratio;
 
 use crate::domain::{
     Account, AcquirerId, AcquirerKey, AcquirerName, Advance, AdvanceBy, Amount, Card, Country,
     Currency, CustomData, Decision, Descriptor, DisableReason, Email, EventType, EventTypes,
-    Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement, Name, Notes, OutboxKind,
-    PayoutFormat, Ppm, ProcessingError, SandboxClock, Scheme, ThreeDSecure, WebhookSecret,
-    WebhookUrl, Website,
+    FraudReason, Iban, Id, LineKind, Movement, Name, Notes, OutboxKind, PayoutFormat, Ppm,
+    ProcessingError, SandboxClock, Scheme, ThreeDSecure, WebhookSecret, WebhookUrl, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
 macro_rules! stored {
     ($($type:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
         impl Stored for $type {
+            const KIND: Kind = <$column as Stored>::KIND;
+
             fn param(&self) -> Param<'_> {
                 let to: fn(&$type) -> Param<'_> = $to;
                 to(self)
@@ -107,12 +107,6 @@ pub(super) fn whole_millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Text: `numerator/denominator`.
-pub(super) fn fraction(factor: &Factor) -> Param<'static> {
-    let (numerator, denominator) = (*factor).into();
-    Param::Text(format!("{numerator}/{denominator}").into())
-}
-
 /// Reads one column: a time.
 pub(super) fn time(columns: &mut Columns<'_>) -> Result<Timestamp, ColumnError> {
     columns.read_as(Timestamp::from_millisecond)
@@ -121,44 +115,6 @@ pub(super) fn time(columns: &mut Columns<'_>) -> Result<Timestamp, ColumnError> 
 /// Reads one column: a time or `NULL`.
 pub(super) fn optional_time(columns: &mut Columns<'_>) -> Result<Option<Timestamp>, ColumnError> {
     columns.read_as(|at: Option<i64>| at.map(Timestamp::from_millisecond).transpose())
-}
-
-/// Reads two columns: a currency, and an amount in its minor units.
-pub(super) fn money(columns: &mut Columns<'_>) -> Result<Money, ColumnError> {
-    Ok(Money { currency: columns.read()?, minor: columns.read()? })
-}
-
-/// Reads one column: text as [`fraction`] writes it.
-pub(super) fn factor(columns: &mut Columns<'_>) -> Result<Factor, ColumnError> {
-    columns.read_as(|text: String| {
-        let parts = text.split_once('/').and_then(|(numerator, denominator)| {
-            Some((numerator.parse().ok()?, denominator.parse().ok()?))
-        });
-        match parts {
-            Some((numerator, denominator @ 1..)) => Ok(Ratio::new(numerator, denominator)),
-            _ => Err(BadCell),
-        }
-    })
-}
-
-/// The columns that [`card`] reads.
-pub(super) const CARD: &str = "bin, last4, expiry_year, expiry_month, scheme, code_present";
-
-/// Reads the six columns of [`CARD`].
-pub(super) fn card(columns: &mut Columns<'_>) -> Result<Card, ColumnError> {
-    let (bin, last4) = (columns.read()?, columns.read()?);
-    let year = columns.read_as(Expiry::year)?;
-    let expiry = Expiry::new(year, columns.read_as(Expiry::month)?);
-    Ok(Card { bin, last4, expiry, scheme: columns.read()?, code_present: columns.read()? })
-}
-
-/// Reads the six columns of [`CARD`], which may all be `NULL`.
-pub(super) fn optional_card(columns: &mut Columns<'_>) -> Result<Option<Card>, ColumnError> {
-    if columns.is_null()? {
-        columns.skip(6);
-        return Ok(None);
-    }
-    card(columns).map(Some)
 }
 
 /// The year in which the card expires.

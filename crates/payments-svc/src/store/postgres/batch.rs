@@ -101,7 +101,7 @@ fn sql(query: &Query, wait: &str) -> String {
         let Some((id, _)) = query.key.first() else { return String::new() };
         format!("ORDER BY {id} FOR UPDATE OF {table} {wait}")
     });
-    let (select, rest, lock) = (query.select, query.rest, lock.unwrap_or_default());
+    let (select, rest, lock) = ((query.select)(), query.rest, lock.unwrap_or_default());
     let column = |name| if name == EMAIL { "lower(users.email COLLATE \"C\")" } else { name };
     let array = |kind| match kind {
         Kind::Text => "text[]",
@@ -201,7 +201,7 @@ pub(super) async fn load(
             plan.values(HELD, [merchant.clone(), Param::Int(delay)], Target::Held);
         }
         plan.values(
-            rows::PAYOUT_STATE,
+            &rows::PAYOUT_STATE,
             [day, test, format, merchant].map(Clone::clone),
             Target::Payout,
         );
@@ -229,8 +229,8 @@ pub(super) async fn load(
                 Target::Held => held = columns.read()?,
                 Target::Payout => {
                     let Some(PayoutRequest { run, .. }) = needs.payout else { continue };
-                    let merchant = rows::merchant(columns)?;
-                    let is_done = columns.read::<bool>()? || !is_open_run;
+                    let (merchant, is_done) = rows::payout_state(columns)?;
+                    let is_done = is_done || !is_open_run;
                     known.payout = Some(PayoutState { run, merchant, held, is_done });
                 }
                 Target::IdGenerator => {}

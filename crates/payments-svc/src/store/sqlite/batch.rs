@@ -41,7 +41,7 @@ static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
     let sql = |query: &'static Query| {
         let key = (1..).zip(query.key).map(|(number, (column, _))| format!("{column} = ${number}"));
         let key = key.collect::<Vec<_>>().join(" AND ");
-        (format!("{} WHERE {key} {}", query.select, query.rest), query)
+        (format!("{} WHERE {key} {}", (query.select)(), query.rest), query)
     };
     LOCKED.iter().chain(&READ).map(sql).collect()
 });
@@ -153,8 +153,8 @@ pub(super) fn load(
     if let Some(request) = &needs.payout {
         let (run, held) = (request.run, held(db, request, now)?);
         known.payout =
-            first_row(db, rows::PAYOUT_STATE, &rows::payout_params(request), |columns| {
-                let (merchant, is_done) = (rows::merchant(columns)?, columns.read()?);
+            first_row(db, &rows::PAYOUT_STATE, &rows::payout_params(request), |columns| {
+                let (merchant, is_done) = rows::payout_state(columns)?;
                 Ok(PayoutState { run, merchant, held, is_done })
             })?;
     }

@@ -7,7 +7,7 @@ use std::{
 
 use common::{
     progress::Progress,
-    sql::{Rows, Table},
+    sql::{Group as _, RowWriter, Table},
 };
 use proptest::{
     prelude::*,
@@ -80,11 +80,11 @@ impl SqliteAndModel {
 
     /// Runs all rules of `check`, and compares the retries of deliveries, which no batch loads.
     fn check(&self) {
-        let sql = format!("SELECT webhook, {} FROM webhook_retries", rows::RETRY);
+        let sql = format!("SELECT webhook, {} FROM webhook_retries", Retry::of("webhook_retries"));
         let mut statement = self.db.prepare(&sql).unwrap();
         let retries = statement.raw_query().mapped(|row| {
             let columns = &mut Columns::from(row);
-            let (webhook, retry) = (columns.read()?, rows::retry(columns)?);
+            let (webhook, retry) = (columns.read()?, Retry::read(columns)?);
             Ok(((webhook, retry.event), retry))
         });
         let retries: BTreeMap<(Id, Id), Retry> = retries.collect::<Result<_, _>>().unwrap();
@@ -142,7 +142,7 @@ impl Recorder {
     }
 }
 
-impl<'a> Rows<'a> for Recorder {
+impl<'a> RowWriter<'a> for Recorder {
     type Error = Infallible;
 
     fn insert<R: 'a>(
@@ -188,7 +188,7 @@ fn every_statement_that_writes_rows_is_executed() {
 fn every_row_is_found_by_an_index() {
     let db = database();
     let statements = QUERIES.iter().map(|(sql, _)| sql.as_str());
-    for sql in statements.chain([BALANCE, HELD, rows::PAYOUT_STATE]) {
+    for sql in statements.chain([BALANCE, HELD, &rows::PAYOUT_STATE]) {
         let plan = plan(&db, sql);
         assert!(plan.iter().any(|step| step.starts_with("SEARCH")), "{sql}: {plan:?}");
         let is_scan = |step: &String| {

@@ -1,0 +1,271 @@
+//! The rows of a table that a batch loads and changes.
+
+use std::collections::BTreeMap;
+
+use super::{Row, RowWriter};
+
+/// The rows of one table in a batch, by key, each in its last state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows<R: Row>(BTreeMap<R::Key, State<R>>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum State<R> {
+    Loaded(R),
+    /// The database does not have the row.
+    Inserted(R),
+    Updated(R),
+    /// The database may have a row with this key: it is deleted first.
+    Replaced(R),
+    /// The database may have the row.
+    Deleted,
+}
+
+impl<R> State<R> {
+    fn row(&self) -> Option<&R> {
+        match self {
+            Self::Loaded(row) | Self::Inserted(row) | Self::Updated(row) | Self::Replaced(row) => {
+                Some(row)
+            }
+            Self::Deleted => None,
+        }
+    }
+}
+
+impl<R: Row> Default for Rows<R> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<R: Row> Rows<R> {
+    /// Adds a row of the database.
+    pub fn load(&mut self, row: R) {
+        self.0.insert(row.key(), State::Loaded(row));
+    }
+
+    /// The row as the batch left it. `None` if it was not loaded, or is deleted.
+    pub fn get(&self, key: &R::Key) -> Option<&R> {
+        self.0.get(key).and_then(State::row)
+    }
+
+    /// Whether the row exists.
+    pub fn contains(&self, key: &R::Key) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// All rows, as the batch left them, in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = &R> {
+        self.0.values().filter_map(State::row)
+    }
+
+    /// Adds a new row. If the batch deleted a row with its key, the new row replaces it.
+    ///
+    /// # Panics
+    /// If the row exists: the decision has to know.
+    pub fn insert(&mut self, row: R) {
+        let state = match self.0.get(&row.key()) {
+            None => State::Inserted,
+            Some(State::Deleted) => State::Replaced,
+            Some(_) => panic!("a row is inserted twice: {:?}", row.key()),
+        };
+        self.0.insert(row.key(), state(row));
+    }
+
+    /// Changes a row of the database, loaded or not, or one that this batch adds.
+    ///
+    /// # Panics
+    /// If the batch deleted the row.
+    pub fn update(&mut self, row: R) {
+        let state = match self.0.get(&row.key()) {
+            None | Some(State::Loaded(_) | State::Updated(_)) => State::Updated,
+            Some(State::Inserted(_)) => State::Inserted,
+            Some(State::Replaced(_)) => State::Replaced,
+            Some(State::Deleted) => panic!("a deleted row is updated: {:?}", row.key()),
+        };
+        self.0.insert(row.key(), state(row));
+    }
+
+    /// Adds a row in place of the one with its key, if the database has it.
+    pub fn replace(&mut self, row: R) {
+        let state = match self.0.get(&row.key()) {
+            Some(State::Inserted(_)) => State::Inserted,
+            _ => State::Replaced,
+        };
+        self.0.insert(row.key(), state(row));
+    }
+
+    /// Deletes a row, if the database has it or this batch adds it.
+    pub fn delete(&mut self, key: R::Key) {
+        match self.0.get(&key) {
+            Some(State::Inserted(_)) => drop(self.0.remove(&key)),
+            _ => drop(self.0.insert(key, State::Deleted)),
+        }
+    }
+
+    /// Forgets the rows that `is_kept` refuses, and what the batch did to them.
+    pub fn retain(&mut self, is_kept: impl Fn(&R::Key) -> bool) {
+        self.0.retain(|key, _| is_kept(key));
+    }
+
+    /// The rows that the batch adds.
+    pub fn new_rows(&self) -> impl Iterator<Item = &R> {
+        self.0.values().filter_map(|state| match state {
+            State::Inserted(row) | State::Replaced(row) => Some(row),
+            State::Loaded(_) | State::Updated(_) | State::Deleted => None,
+        })
+    }
+
+    /// The rows of the database that the batch changes.
+    pub fn updated_rows(&self) -> impl Iterator<Item = &R> {
+        self.0.values().filter_map(|state| match state {
+            State::Updated(row) => Some(row),
+            _ => None,
+        })
+    }
+
+    /// The keys of the rows that the database must lose.
+    pub fn deleted_keys(&self) -> impl Iterator<Item = &R::Key> {
+        self.0.iter().filter_map(|(key, state)| match state {
+            State::Deleted | State::Replaced(_) => Some(key),
+            _ => None,
+        })
+    }
+
+    /// Whether the batch changes a row.
+    pub fn are_changed(&self) -> bool {
+        self.0.values().any(|state| !matches!(state, State::Loaded(_)))
+    }
+
+    /// Deletes rows in the database.
+    pub fn write_deletes<'a, W: RowWriter<'a>>(&'a self, writer: &mut W) -> Result<(), W::Error> {
+        writer.delete(&R::DELETE, self.deleted_keys())
+    }
+
+    /// Updates rows in the database.
+    pub fn write_updates<'a, W: RowWriter<'a>>(&'a self, writer: &mut W) -> Result<(), W::Error> {
+        writer.update(&R::UPDATE, self.updated_rows())
+    }
+
+    /// Inserts rows into the database.
+    pub fn write_inserts<'a, W: RowWriter<'a>>(&'a self, writer: &mut W) -> Result<(), W::Error> {
+        writer.insert(&R::INSERT, self.new_rows())
+    }
+}
+
+/// Declares all rows of a batch, a field for each table. The order is the order in which they are
+/// written: first the deletes of all tables, then the updates, then the inserts. Keys are in order,
+/// too. So batches that write the same rows take locks in the same order, and never deadlock.
+#[macro_export]
+macro_rules! rows {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $rows:ident { $($(#[$field_meta:meta])* $field:ident: $row:ty),* $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, PartialEq)]
+        $vis struct $rows { $($(#[$field_meta])* $vis $field: $crate::sql::Rows<$row>),* }
+
+        impl $rows {
+            /// Whether a row is changed.
+            $vis fn are_changed(&self) -> bool {
+                $(self.$field.are_changed())||*
+            }
+
+            /// Writes all changes: deletes, then updates, then inserts.
+            $vis fn write<'a, W: $crate::sql::RowWriter<'a>>(
+                &'a self,
+                writer: &mut W,
+            ) -> Result<(), W::Error> {
+                $(self.$field.write_deletes(writer)?;)*
+                $(self.$field.write_updates(writer)?;)*
+                $(self.$field.write_inserts(writer)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::row! {
+        struct Pet in "pets" {
+            key { id: u32 = "id" }
+            fixed {}
+            changing { name: String = "name" }
+        }
+    }
+
+    fn pet(id: u32, name: &str) -> Pet {
+        Pet { id, name: name.to_owned() }
+    }
+
+    /// The keys that are deleted, updated and inserted.
+    fn changes(rows: &Rows<Pet>) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+        let deleted = rows.deleted_keys().copied().collect();
+        let updated = rows.updated_rows().map(|row| row.id).collect();
+        (deleted, updated, rows.new_rows().map(|row| row.id).collect())
+    }
+
+    fn loaded() -> Rows<Pet> {
+        let mut rows = Rows::default();
+        rows.load(pet(1, "loaded"));
+        rows
+    }
+
+    #[test]
+    fn a_loaded_row_is_written_only_if_it_changes() {
+        let mut rows = loaded();
+        assert_eq!((rows.are_changed(), changes(&rows)), (false, (vec![], vec![], vec![])));
+        rows.update(pet(1, "changed"));
+        rows.update(pet(1, "again"));
+        assert_eq!((rows.are_changed(), changes(&rows)), (true, (vec![], vec![1], vec![])));
+        assert_eq!(rows.get(&1), Some(&pet(1, "again")));
+    }
+
+    #[test]
+    fn a_new_row_that_is_deleted_leaves_no_trace() {
+        let mut rows = Rows::default();
+        rows.insert(pet(2, "new"));
+        rows.update(pet(2, "changed"));
+        assert_eq!(changes(&rows), (vec![], vec![], vec![2]));
+        rows.delete(2);
+        assert!(!rows.are_changed() && !rows.contains(&2));
+    }
+
+    #[test]
+    fn a_row_that_is_deleted_and_inserted_is_replaced() {
+        let mut rows = loaded();
+        rows.delete(1);
+        assert_eq!((changes(&rows), rows.get(&1)), ((vec![1], vec![], vec![]), None));
+        rows.insert(pet(1, "new"));
+        assert_eq!(changes(&rows), (vec![1], vec![], vec![1]));
+        rows.delete(1);
+        assert_eq!(changes(&rows), (vec![1], vec![], vec![]));
+    }
+
+    #[test]
+    fn a_row_that_was_not_loaded_can_be_replaced_updated_or_deleted() {
+        let mut rows = Rows::default();
+        rows.replace(pet(1, "replaced"));
+        rows.update(pet(2, "updated"));
+        rows.delete(3);
+        assert_eq!(changes(&rows), (vec![1, 3], vec![2], vec![1]));
+        assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "inserted twice: 1")]
+    fn a_row_is_not_inserted_twice() {
+        loaded().insert(pet(1, "twice"));
+    }
+
+    #[test]
+    #[should_panic(expected = "a deleted row is updated: 1")]
+    fn a_deleted_row_is_not_updated() {
+        let mut rows = loaded();
+        rows.delete(1);
+        rows.update(pet(1, "gone"));
+    }
+}
