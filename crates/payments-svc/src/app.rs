@@ -25,7 +25,7 @@ pub(crate) use charges::Charge;
 pub(crate) use declines::{Attempt, Declines, Origin};
 pub(crate) use error::Error;
 pub(crate) use lists::List;
-pub(crate) use movements::Capture;
+pub(crate) use movements::MovementInput;
 pub(crate) use notifications::{NotificationError, UnknownNotifications};
 pub(crate) use payments::{Defaults, Payments};
 pub(crate) use view::{Paid, View, WriteResult};

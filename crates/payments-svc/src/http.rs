@@ -34,6 +34,7 @@ mod webhooks;
 
 pub(crate) use api::Api;
 pub(crate) use events::event_json;
+use transactions::movement;
 
 /// `assets/openapi.yaml` as JSON, converted by the build script.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
@@ -68,9 +69,9 @@ pub(crate) fn router(
             get(transactions::list).post(transactions::create),
         )
         .route_or_slash("/transactions/{transaction_id}", get(transactions::get))
-        .route_or_slash("/transactions/{transaction_id}/captures", post(transactions::capture))
-        .route_or_slash("/transactions/{transaction_id}/refunds", post(transactions::refund))
-        .route_or_slash("/transactions/{transaction_id}/voids", post(transactions::void))
+        .route_or_slash("/transactions/{transaction_id}/captures", movement(transactions::capture))
+        .route_or_slash("/transactions/{transaction_id}/refunds", movement(transactions::refund))
+        .route_or_slash("/transactions/{transaction_id}/voids", movement(transactions::void))
         .route_or_slash("/merchants/{merchant_id}/cards", post(cards::create))
         .route_or_slash("/cards/{card_id}", get(cards::get))
         .route_or_slash("/disputes", get(disputes::list))

@@ -10,11 +10,21 @@ use crate::{
     store::{Snapshot, now},
 };
 
-pub(crate) struct Capture {
-    pub(crate) amount: Amount,
-    /// Must be the transaction's currency if it is given.
-    pub(crate) currency: Option<Currency>,
-    pub(crate) descriptor: Option<Descriptor>,
+/// A capture, refund or void of a part of a transaction, or of all of it, as the caller sends it.
+pub(crate) enum MovementInput {
+    Capture {
+        amount: Amount,
+        /// Must be the transaction's currency if it is given.
+        currency: Option<Currency>,
+        descriptor: Option<Descriptor>,
+    },
+    Refund {
+        amount: Amount,
+        descriptor: Option<Descriptor>,
+    },
+    Void {
+        amount: Amount,
+    },
 }
 
 impl Payments {
@@ -29,47 +39,30 @@ impl Payments {
         Ok((exchange(currency)?, exchange(terms.pricing.flat.currency)?))
     }
 
-    pub(crate) async fn capture(
+    /// Books a movement of the transaction that `snapshot` has read.
+    pub(super) async fn perform(
         &self,
         snapshot: &Snapshot,
-        capture: Capture,
+        input: MovementInput,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        let Capture { amount, currency, descriptor } = capture;
-        let TransactionTerms { currency: charged, terms, .. } = snapshot.transaction_terms;
-        let (exchange, fee_exchange) = self.exchanges(charged, &terms).map_err(Error::NoRate)?;
-        let request = MovementRequest::Capture { amount, currency, exchange, fee_exchange };
-        self.perform(snapshot, request, descriptor, keyed).await
-    }
-
-    pub(crate) async fn refund(
-        &self,
-        snapshot: &Snapshot,
-        amount: Amount,
-        descriptor: Option<Descriptor>,
-        keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
-        self.perform(snapshot, MovementRequest::Refund { amount }, descriptor, keyed).await
-    }
-
-    /// Releases a part of the pending amount, or all of it.
-    pub(crate) async fn void(
-        &self,
-        snapshot: &Snapshot,
-        amount: Amount,
-        keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
-        self.perform(snapshot, MovementRequest::Void { amount: Some(amount) }, None, keyed).await
-    }
-
-    async fn perform(
-        &self,
-        snapshot: &Snapshot,
-        request: MovementRequest,
-        descriptor: Option<Descriptor>,
-        keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
-        let (transaction, steps) = (snapshot.transaction_terms.id, snapshot.steps);
+        let TransactionTerms { id: transaction, currency: charged, terms, .. } =
+            snapshot.transaction_terms;
+        let (request, descriptor) = match input {
+            MovementInput::Capture { amount, currency, descriptor } => {
+                let exchanges = self.exchanges(charged, &terms);
+                let (exchange, fee_exchange) = exchanges.map_err(Error::NoRate)?;
+                let request = MovementRequest::Capture { amount, currency, exchange, fee_exchange };
+                (request, descriptor)
+            }
+            MovementInput::Refund { amount, descriptor } => {
+                (MovementRequest::Refund { amount }, descriptor)
+            }
+            MovementInput::Void { amount } => {
+                (MovementRequest::Void { amount: Some(amount) }, None)
+            }
+        };
+        let steps = snapshot.steps;
         self.write(Action::Move { transaction, request, descriptor, steps }, keyed).await
     }
 }

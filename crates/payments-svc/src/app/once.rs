@@ -29,11 +29,15 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     error::Error,
+    movements::MovementInput,
     payments::Payments,
     view::{View, WriteResult},
 };
 use crate::{
-    domain::write::{Answer, KeyedRequest, Outcome, Rejection, StoredIdempotencyKey},
+    domain::{
+        FieldError,
+        write::{Answer, KeyedRequest, Outcome, Rejection, StoredIdempotencyKey},
+    },
     store::Snapshot,
 };
 
@@ -66,18 +70,19 @@ impl Payments {
         self.result_of(&self.first_or_run(keyed, known, act).await?).await
     }
 
-    /// Like [`Self::once`], for a capture, refund or void. `snapshot` is the transaction, read
-    /// together with the idempotency key. If no other request changes the transaction meanwhile,
-    /// the result is computed from `snapshot` and not read again.
+    /// Like [`Self::once`], for a capture, refund or void, which `read` reads from the request.
+    /// `snapshot` is the transaction, read together with the idempotency key. If no other request
+    /// changes the transaction meanwhile, the result is computed from `snapshot` and not read
+    /// again.
     pub(crate) async fn move_once(
         &self,
         keyed: Option<KeyedRequest>,
         mut snapshot: Snapshot,
-        act: impl AsyncFnOnce(&Snapshot, Option<KeyedRequest>) -> Result<Answer, Error>,
+        read: impl FnOnce() -> Result<MovementInput, Vec<FieldError>>,
     ) -> Result<WriteResult, Error> {
         let known = snapshot.key.take();
-        let answer =
-            self.first_or_run(keyed, known, async |keyed| act(&snapshot, keyed).await).await?;
+        let act = async |keyed| self.perform(&snapshot, read()?, keyed).await;
+        let answer = self.first_or_run(keyed, known, act).await?;
         if let Answer::Executed { outcome: Outcome::Moved(moved), step: Some(last) } = &answer
             && let Some(transaction) = snapshot.after(moved.steps, last)
         {

@@ -6,6 +6,7 @@ use axum::{
     extract::{RawQuery, State},
     http::StatusCode,
     response::Response,
+    routing::{MethodRouter, post},
 };
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
     list, output,
 };
 use crate::{
-    app::{Capture, RecurringPayment, StoredCard},
+    app::{MovementInput, RecurringPayment, StoredCard},
     domain::{Amount, Descriptor, Merchant},
     web::{Body, Error, Fields, Reported, json},
 };
@@ -82,56 +83,38 @@ fn card(fields: &mut Fields<'_>) -> Result<StoredCard, Reported> {
     }
 }
 
-/// Captures a part of the authorized amount, or all of it.
-pub(super) async fn capture(
-    State(api): State<Arc<Api>>,
-    LoadedTransaction { caller, snapshot }: LoadedTransaction,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&caller, &body)?;
-    let captured = api.payments.move_once(keyed, snapshot, async |snapshot, keyed| {
-        let capture = body.read(|fields| {
-            let amount = fields.required_number("amount", Amount::new);
-            let currency = fields.optional("currency", str::parse);
-            let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
-            Ok(Capture { amount: amount?, currency: currency?, descriptor: descriptor? })
-        })?;
-        api.payments.capture(snapshot, capture, keyed).await
-    });
-    Ok(output::response(&api.payments, captured.await?).await)
+/// The handler of captures, refunds and voids. `read` reads the request from the body.
+pub(super) fn movement(
+    read: fn(&mut Fields<'_>) -> Result<MovementInput, Reported>,
+) -> MethodRouter<Arc<Api>> {
+    post(
+        async move |State(api): State<Arc<Api>>,
+                    LoadedTransaction { caller, snapshot }: LoadedTransaction,
+                    key: IdempotencyKey,
+                    body: Body| {
+            let keyed = key.of(&caller, &body)?;
+            let moved = api.payments.move_once(keyed, snapshot, || body.read(read)).await?;
+            Ok::<_, Error>(output::response(&api.payments, moved).await)
+        },
+    )
 }
 
-/// Refunds a part of the captured amount, or all of it.
-pub(super) async fn refund(
-    State(api): State<Arc<Api>>,
-    LoadedTransaction { caller, snapshot }: LoadedTransaction,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&caller, &body)?;
-    let refunded = api.payments.move_once(keyed, snapshot, async |snapshot, keyed| {
-        let (amount, descriptor) = body.read(|fields| {
-            let amount = fields.required_number("amount", Amount::new);
-            let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
-            Ok((amount?, descriptor?))
-        })?;
-        api.payments.refund(snapshot, amount, descriptor, keyed).await
-    });
-    Ok(output::response(&api.payments, refunded.await?).await)
+/// Reads a capture of a part of the authorized amount, or all of it.
+pub(super) fn capture(fields: &mut Fields<'_>) -> Result<MovementInput, Reported> {
+    let amount = fields.required_number("amount", Amount::new);
+    let currency = fields.optional("currency", str::parse);
+    let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
+    Ok(MovementInput::Capture { amount: amount?, currency: currency?, descriptor: descriptor? })
 }
 
-/// Releases a part of the pending amount, or all of it.
-pub(super) async fn void(
-    State(api): State<Arc<Api>>,
-    LoadedTransaction { caller, snapshot }: LoadedTransaction,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&caller, &body)?;
-    let voided = api.payments.move_once(keyed, snapshot, async |snapshot, keyed| {
-        let amount = body.read(|fields| fields.required_number("amount", Amount::new))?;
-        api.payments.void(snapshot, amount, keyed).await
-    });
-    Ok(output::response(&api.payments, voided.await?).await)
+/// Reads a refund of a part of the captured amount, or all of it.
+pub(super) fn refund(fields: &mut Fields<'_>) -> Result<MovementInput, Reported> {
+    let amount = fields.required_number("amount", Amount::new);
+    let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
+    Ok(MovementInput::Refund { amount: amount?, descriptor: descriptor? })
+}
+
+/// Reads a void of a part of the pending amount, or all of it.
+pub(super) fn void(fields: &mut Fields<'_>) -> Result<MovementInput, Reported> {
+    Ok(MovementInput::Void { amount: fields.required_number("amount", Amount::new)? })
 }
