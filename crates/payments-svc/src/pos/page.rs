@@ -22,11 +22,11 @@ use super::{
     visit::{self, AmountErrors, FormToken, Visit, see_other},
 };
 use crate::{
-    app::{self, Attempt, Charge, Origin, Payments, now},
+    app::{self, Charge, Origin, Payments, now},
     domain::{
         Amount, CardDetails, CardNumber, CardToken, ChallengeAnswer, Currency, Expiry, Id, Payment,
         ProcessingError, Scheme, SecurityCode,
-        write::{KeyState, Outcome, StoredIdempotencyKey},
+        write::{KeyState, Outcome},
     },
     web::{Body, Error, fields},
 };
@@ -61,24 +61,32 @@ async fn start(payments: &Payments, visit: &Visit) -> Result<Response, Problem> 
 /// The step that the payment of a form is at. Another browser than the one that paid sees nothing
 /// of it.
 async fn step(payments: &Payments, visit: &Visit, form: FormToken) -> Result<Response, Problem> {
-    let keyed = visit.idempotency_key(form);
-    match payments.key(&keyed).await.map_err(|error| visit.problem(error))? {
+    match known(payments, visit, form).await? {
         None if form.is_expired() => Err(form_expired(visit)),
         None => {
             visit.check_open(payments).await?;
             Ok(card(visit, TypedCard::default()))
         }
-        Some(known) if known.request != keyed.request => Err(visit.because(Reason::LinkUsed)),
-        Some(StoredIdempotencyKey { state: KeyState::InFlight(pending_payment), .. }) => {
+        Some((KeyState::InFlight(pending_payment), true)) => {
             pending(payments, visit, form, pending_payment).await
         }
-        Some(StoredIdempotencyKey { state: KeyState::Answered(outcome), .. }) => match outcome {
-            Outcome::PaymentConcluded { transaction, error } => {
-                result(payments, visit, transaction, error).await
-            }
-            _ => Err(visit.because(Reason::LinkUsed)),
-        },
+        Some((KeyState::Answered(Outcome::PaymentConcluded { transaction, error }), true)) => {
+            result(payments, visit, transaction, error).await
+        }
+        Some(_) => Err(visit.because(Reason::LinkUsed)),
     }
+}
+
+/// The state of a submitted form, and whether this browser has submitted it. `None` if no browser
+/// has.
+async fn known(
+    payments: &Payments,
+    visit: &Visit,
+    form: FormToken,
+) -> Result<Option<(KeyState, bool)>, Problem> {
+    let keyed = visit.idempotency_key(form);
+    let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
+    Ok(known.map(|known| (known.state, known.request == keyed.request)))
 }
 
 fn form_expired(visit: &Visit) -> Problem {
@@ -141,11 +149,8 @@ async fn result_elsewhere(
     visit: &Visit,
     form: FormToken,
 ) -> Result<Option<Response>, Problem> {
-    let keyed = visit.idempotency_key(form);
-    let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
-    let other = known.filter(|known| known.request != keyed.request);
-    Ok(match other.map(|known| known.state) {
-        Some(KeyState::Answered(Outcome::PaymentConcluded { error, .. })) => {
+    Ok(match known(payments, visit, form).await? {
+        Some((KeyState::Answered(Outcome::PaymentConcluded { error, .. }), false)) => {
             Some(view::page(StatusCode::OK, &ResultPage::new(visit, error)))
         }
         _ => None,
@@ -181,7 +186,7 @@ pub(super) async fn pay(
     // A browser without cookies asks for the outcome with the form that it has sent before: no
     // address shows it.
     let may_be_known = is_old || has_expired || !visit.browser.has_cookie;
-    if may_be_known && is_known(&payments, &visit, form).await? {
+    if may_be_known && known(&payments, &visit, form).await?.is_some() {
         return outcome(&payments, &visit, form).await;
     }
     match submitted {
@@ -208,12 +213,6 @@ pub(super) async fn pay(
     }
 }
 
-/// Whether the form has begun a payment.
-async fn is_known(payments: &Payments, visit: &Visit, form: FormToken) -> Result<bool, Problem> {
-    let known = payments.key(&visit.idempotency_key(form)).await;
-    Ok(known.map_err(|error| visit.problem(error))?.is_some())
-}
-
 /// Answers that there were too many attempts. If the form has already started a payment, shows that
 /// payment instead, because the error page says that nothing was charged.
 async fn rate_limited(
@@ -223,7 +222,7 @@ async fn rate_limited(
     refused: app::Error,
 ) -> Result<Response, Problem> {
     match form {
-        Some(form) if is_known(payments, visit, form).await? => {
+        Some(form) if known(payments, visit, form).await?.is_some() => {
             outcome(payments, visit, form).await
         }
         _ => Err(visit.problem(refused)),
@@ -288,14 +287,9 @@ pub(super) async fn respond(
     let (answer, browser) = read.map_err(|invalid| visit.problem(invalid))?;
     visit.browser.use_field(browser);
     let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
-    let keyed = visit.idempotency_key(form);
-    let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
-    let own = known.filter(|known| known.request == keyed.request);
-    let responded = match own.map(|known| known.state) {
-        Some(KeyState::InFlight(pending_payment)) => {
-            let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
-            let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
-            payments.respond(attempt, pending_payment, answer).await
+    let responded = match known(&payments, &visit, form).await? {
+        Some((KeyState::InFlight(pending_payment), true)) => {
+            payments.respond(visit.attempt(address), pending_payment, answer).await
         }
         _ => Ok(()),
     };
@@ -318,13 +312,10 @@ pub(super) async fn returned(
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
         return rate_limited(&payments, &visit, Some(form), refused).await;
     }
-    let known = payments.key(&visit.idempotency_key(form)).await;
-    let state = known.map_err(|error| visit.problem(error))?.map(|known| known.state);
-    let responded = match state {
-        Some(KeyState::InFlight(pending_payment)) => {
-            let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
-            let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
-            payments.respond(attempt, pending_payment, ChallengeAnswer::Returned).await
+    let responded = match known(&payments, &visit, form).await? {
+        Some((KeyState::InFlight(pending_payment), _)) => {
+            let answer = ChallengeAnswer::Returned;
+            payments.respond(visit.attempt(address), pending_payment, answer).await
         }
         _ => Ok(()),
     };

@@ -7,6 +7,7 @@ use axum::{
     http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
+use common::limits::ClientAddress;
 use sha2::{Digest as _, Sha256};
 use url::{Url, form_urlencoded};
 use uuid::{NoContext, Timestamp as UuidTime, Uuid};
@@ -19,7 +20,7 @@ use super::{
     settings::{Settings, Tokenizer},
 };
 use crate::{
-    app::{self, Payments, now},
+    app::{self, Attempt, Origin, Payments, now},
     domain::{Amount, Currency, FieldError, Link, Merchant, Money, Name, write::KeyedRequest},
     web::{Error, Fields, Reported, fields},
 };
@@ -228,6 +229,12 @@ impl Visit {
             Some(_) => see_other(&format!("{url}&continue=y")),
             None => see_other(&url),
         }
+    }
+
+    /// An attempt of the customer to pay, from this address.
+    pub(super) fn attempt(&self, address: ClientAddress) -> Attempt {
+        let (merchant, test) = (self.merchant.id, self.merchant.details.test);
+        Attempt { merchant, test, origin: Origin::Page(address) }
     }
 
     /// The acquirer's script, if the customer types the card into its field.
