@@ -13,16 +13,18 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use common::{
-    config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration},
+    config::{ClientsConfig, SECRETS_HELP, SecretError, ServerConfig, duration, secret},
     edge::AllowedHosts,
     limits::{Networks, Rate},
+    postgres::DatabaseConfig,
 };
 use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use url::{Host, Url};
 
-use crate::domain::{
-    AcquirerName, Bic, Debtor, Iban, Id, Money, PayoutFormat, Ppm, Pricing, SepaName,
+use crate::{
+    domain::{AcquirerName, Bic, Debtor, Iban, Id, Money, PayoutFormat, Ppm, Pricing, SepaName},
+    store::StoreConfig,
 };
 
 pub(crate) const DEFAULT_PORT: &str = "5002";
@@ -365,6 +367,19 @@ pub(crate) struct LimitsConfig {
 }
 
 impl Config {
+    /// The settings of the store. If the secret `PAYMENTS_DATABASE_URL` is set, the store is on
+    /// PostgreSQL.
+    pub(crate) fn store(&self) -> Result<StoreConfig, SecretError> {
+        let database = secret("PAYMENTS_DATABASE_URL")?.map(|_| DatabaseConfig {
+            service: "payments-svc",
+            url_setting: "PAYMENTS_DATABASE_URL",
+            ca_file: self.database_ca_file.clone(),
+            ca_setting: "PAYMENTS_DATABASE_CA_FILE (--database-ca-file)",
+            connections: self.database_connections.get(),
+        });
+        Ok(StoreConfig { data_dir: self.data_dir.clone(), database, cache: self.cache.as_u64() })
+    }
+
     pub(crate) fn pricing(&self) -> Pricing {
         Pricing { rate: self.fee_rate, flat: self.fee_flat, dispute: self.fee_dispute }
     }

@@ -31,7 +31,7 @@ use crate::{
     payout::payout,
     reconcile::reconcile,
     seed::seed,
-    service::{start, store_config},
+    service::start,
     store::{backup, check, confirm_clock, import},
 };
 
@@ -45,15 +45,15 @@ fn main() -> ExitCode {
         None => process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => finish(operations::healthcheck(&config.server)),
         Some(Command::Backup { to }) => {
-            let store = or_exit(store_config(&config));
+            let store = or_exit(config.store());
             progress::run("backup", |progress| backup(&store, &to, progress))
         }
         Some(Command::Import { from }) => {
-            let store = or_exit(store_config(&config));
+            let store = or_exit(config.store());
             progress::run("import", |progress| import(&store, &from, progress))
         }
         Some(Command::Check { since }) => {
-            let store = or_exit(store_config(&config));
+            let store = or_exit(config.store());
             progress::run("check", |progress| check(&store, since, progress))
         }
         Some(Command::Payout(options)) => {
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Some(Command::Reconcile(options)) => {
             progress::run("reconcile", |progress| reconcile(&config, &options, progress))
         }
-        Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(store_config(&config)))),
+        Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(config.store()))),
         Some(Command::Seed) => finish(seed(&config)),
     }
 }

@@ -15,7 +15,6 @@ use crate::{
     file::NewFile,
     formula,
     store::{self, PaidRun, now},
-    store_config,
 };
 
 mod pain001;
@@ -74,8 +73,7 @@ pub(crate) fn payout(
     let unwritable = |source| PayoutError::File { path: to.clone(), source };
     let file = NewFile::create(to).map_err(unwritable)?;
     let delay = config.payouts.payout_delay;
-    let PaidRun { payouts, left_out } =
-        store::pay_out(&store_config(config)?, run, delay, progress)?;
+    let PaidRun { payouts, left_out } = store::pay_out(&config.store()?, run, delay, progress)?;
     let content = match debtor {
         None => csv(&payouts, run.day).map(Some).map_err(io::Error::from),
         Some(debtor) => pain001(&payouts, run.day, &debtor),

@@ -23,7 +23,6 @@ use crate::{
     },
     formula,
     store::{self, Settlement},
-    store_config,
 };
 
 mod file;
@@ -72,7 +71,7 @@ pub(crate) fn reconcile(
     progress: &Progress,
 ) -> Result<ExitCode, ReconcileError> {
     let scope = scope(options);
-    let store = store_config(config)?;
+    let store = config.store()?;
     let settlement = Settlement::new(&store, &scope, progress)?;
     let mut report = Report::new(scope.tariff.is_some(), progress);
     read_file(options, &settlement, &mut report)?;

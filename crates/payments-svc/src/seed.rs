@@ -18,7 +18,6 @@ use crate::{
     },
     file::NewFile,
     store::{OpenError, Store, StoreError},
-    store_config,
 };
 
 /// File in the data directory. It is the only place that holds the API key.
@@ -78,7 +77,7 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
     let unwritable = |source| SeedError::File { path: path.clone(), source };
     fs::create_dir_all(&config.data_dir).map_err(unwritable)?;
     let file = NewFile::create(&path).map_err(unwritable)?;
-    let store = Store::open(&store_config(config)?, &mut Files::default()).await?;
+    let store = Store::open(&config.store()?, &mut Files::default()).await?;
     let content = fill(&store, config).await;
     store.close().await;
     file.save(content?.as_bytes()).map_err(unwritable)

@@ -11,7 +11,6 @@ use common::{
     files::Files,
     limits::{Budget, LimitMetrics},
     operations::{Operations, Readiness},
-    postgres::DatabaseConfig,
     process,
     serve::{self, Connections, Server},
     telemetry::Traffic,
@@ -35,7 +34,7 @@ use crate::{
     metrics,
     pos::{self, Tokenizer},
     rates::{ExchangeRates, RatesError},
-    store::{OpenError, Store, StoreConfig},
+    store::{OpenError, Store},
     webhook::{Sender, SenderConfig, SenderError},
 };
 
@@ -89,19 +88,6 @@ impl Fatal for StartError {
             _ => USAGE,
         }
     }
-}
-
-/// The settings of the store. If the secret `PAYMENTS_DATABASE_URL` is set, the store is on
-/// PostgreSQL.
-pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
-    let database = secret("PAYMENTS_DATABASE_URL")?.map(|_| DatabaseConfig {
-        service: "payments-svc",
-        url_setting: "PAYMENTS_DATABASE_URL",
-        ca_file: config.database_ca_file.clone(),
-        ca_setting: "PAYMENTS_DATABASE_CA_FILE (--database-ca-file)",
-        connections: config.database_connections.get(),
-    });
-    Ok(StoreConfig { data_dir: config.data_dir.clone(), database, cache: config.cache.as_u64() })
 }
 
 /// `None` if `PAYMENTS_SMTP_URL` is not set.
@@ -189,7 +175,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         ca_file: config.webhook_ca_file.clone(),
     };
     let sender = Arc::new(Sender::new(sender, &mut files)?);
-    let store = Store::open(&store_config(&config)?, &mut files).await?;
+    let store = Store::open(&config.store()?, &mut files).await?;
     let defaults = Defaults { pricing: config.pricing(), dispute_due: config.dispute_due };
     let acquirers = Arc::new(acquirers);
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
