@@ -64,7 +64,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
     (
         "payments-svc",
         &[
-            ("domain", ""),
+            ("domain", "common::sql"),
             ("acquirer", "domain reqwest tokio"),
             ("language", "domain axum"),
             ("mail", "domain language lettre tokio"),

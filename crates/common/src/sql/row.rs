@@ -150,7 +150,7 @@ macro_rules! group {
             }
         }
     };
-    (@columns $($type:ty = $columns:tt),*) => {{
+    (@columns $($type:ty = $columns:tt),* $(,)?) => {{
         const PARTS: &[&[$crate::sql::Column]] = &[$($crate::group!(@part $type = $columns)),*];
         const ALL: [$crate::sql::Column; $crate::sql::count(PARTS)] = $crate::sql::join(PARTS);
         &ALL

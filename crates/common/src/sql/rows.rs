@@ -102,6 +102,15 @@ impl<R: Row> Rows<R> {
         }
     }
 
+    /// Changes rows that the batch adds.
+    pub fn update_new(&mut self, change: impl Fn(&mut R)) {
+        for state in self.0.values_mut() {
+            if let State::Inserted(row) | State::Replaced(row) = state {
+                change(row);
+            }
+        }
+    }
+
     /// Forgets the rows that `is_kept` refuses, and what the batch did to them.
     pub fn retain(&mut self, is_kept: impl Fn(&R::Key) -> bool) {
         self.0.retain(|key, _| is_kept(key));

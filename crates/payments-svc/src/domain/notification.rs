@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use common::row;
 use jiff::Timestamp;
 
 use super::{
@@ -113,17 +114,21 @@ pub(crate) fn acquirer_time(text: &str) -> Result<Timestamp, InvalidTime> {
 #[error("must be a time from 0000-01-01 to 9999-12-30 in RFC 3339, such as 2026-11-21T10:14:42Z")]
 pub(crate) struct InvalidTime;
 
-/// A fraud alert, as the API shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FraudAlert {
-    pub(crate) id: Id,
-    pub(crate) merchant: Id,
-    pub(crate) transaction: Id,
-    /// When the service recorded the notification.
-    pub(crate) created: Timestamp,
-    /// When the fraud was reported, if the acquirer knows it.
-    pub(crate) reported: Option<Timestamp>,
-    pub(crate) reason: Option<FraudReason>,
+row! {
+    /// A fraud alert, as the API shows it.
+    pub(crate) struct FraudAlert in "frauds" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            transaction: Id = "transaction",
+            /// When the service recorded the notification.
+            created: Timestamp = "created",
+            /// When the fraud was reported, if the acquirer knows it.
+            reported: Option<Timestamp> = "reported",
+            reason: Option<FraudReason> = "reason",
+        }
+        changing {}
+    }
 }
 
 /// A kind of fraud, as a code from 0 to 8. `assets/openapi.yaml` lists the codes.

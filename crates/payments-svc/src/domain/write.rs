@@ -51,22 +51,25 @@ mod changes;
 mod decide;
 mod known;
 mod needs;
+mod rows;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub(crate) use changes::{
-    Balance, CaptureRow, Changes, DeliveryAttemptRow, InvitationAttempt, KeyChange, Membership,
-    MerchantTexts, NewApiKey, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
-    NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting,
-    NumberedSlice, NumberedStep, OutboxRetry, ProgressRow, RetryRow, StepOrigin, TransactionUpdate,
-    UsedLink, WebhookRow,
+    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
+    NewApiKey, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPendingPayment,
+    NewTransaction, NotificationRow, OutboxRetry, StepOrigin, TransactionUpdate,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{
     InvitationState, KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingPayment,
-    StoredIdempotencyKey, WebhookState,
+    StoredIdempotencyKey,
 };
 pub(crate) use needs::{CapturesToLoad, Needs};
+pub(crate) use rows::{
+    AttemptRow, BatchRows, CardRow, EventRow, LineRow, LinkSecretRow, PayoutRow, PostingRow,
+    ProgressRow, RefusedVoid, RetriesOfWebhook, RetryRow, SliceRow, StepRow, UsedLink, WebhookRow,
+};
 
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use common::sql::{Columns, Group, Param, Stored as _};
 
-use super::{Engine, Store, StoreError, rows};
+use super::{Engine, Store, StoreError};
 use crate::domain::{
     DeliveryAttempt, Id, MAX_RECORDED_ATTEMPTS, Progress, Retry, Webhook, WebhookSecrets,
-    write::WebhookState,
+    write::{RetryRow, WebhookRow},
 };
 
 /// Enabled endpoints. Their number does not grow with the events.
@@ -13,7 +13,12 @@ const ENABLED: &str = "SELECT webhook, generation
      FROM webhook_progress JOIN webhooks ON id = webhook WHERE disabled IS NULL";
 
 fn endpoint_sql() -> String {
-    format!("{} WHERE id = $1 AND disabled IS NULL", *rows::WEBHOOK_STATE)
+    format!(
+        "SELECT {}, {} FROM webhooks JOIN webhook_progress ON webhook = id
+         WHERE id = $1 AND disabled IS NULL",
+        WebhookRow::of("webhooks"),
+        Progress::of("webhook_progress")
+    )
 }
 
 const LAST_EVENT: &str = "SELECT id FROM events WHERE id <= $1 ORDER BY id DESC LIMIT 1";
@@ -25,7 +30,7 @@ const WITH_EVENTS: &str = "SELECT DISTINCT webhooks.id
      WHERE disabled IS NULL";
 
 fn retries_sql() -> String {
-    format!("SELECT {} FROM webhook_retries WHERE webhook = $1", Retry::of("webhook_retries"))
+    format!("SELECT {} FROM webhook_retries WHERE webhook = $1", RetryRow::of("webhook_retries"))
 }
 
 fn attempts_sql() -> String {
@@ -81,11 +86,13 @@ impl Store {
         let id = [id.param()];
         let sql = endpoint_sql();
         let endpoint = self.query_one(&sql, &id, |columns| {
-            let WebhookState { webhook, secrets, progress } = Group::read(columns)?;
-            Ok(Endpoint { webhook, secrets, progress, retries: Vec::new() })
+            let (row, progress) = (WebhookRow::read(columns)?, Group::read(columns)?);
+            let webhook = row.webhook();
+            Ok(Endpoint { webhook, secrets: row.secrets, progress, retries: Vec::new() })
         });
         let Some(endpoint) = endpoint.await? else { return Ok(None) };
-        let retries = self.query_all(&retries_sql(), &id, Retry::read).await?;
+        let retry = |columns: &mut Columns<'_>| Ok(RetryRow::read(columns)?.retry());
+        let retries = self.query_all(&retries_sql(), &id, retry).await?;
         Ok(Some(Endpoint { retries, ..endpoint }))
     }
 

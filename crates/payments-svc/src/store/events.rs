@@ -15,7 +15,7 @@ use super::{
 };
 use crate::domain::{
     ApiKeyDigest, Dispute, Event, EventData, EventType, Fact, FraudAlert, Id, NewEvent, PageQuery,
-    Payout, Transaction,
+    Transaction, write::PayoutRow,
 };
 
 /// The types that the index `rare_events` does not contain. Most events of a merchant have one of
@@ -183,7 +183,7 @@ impl Store {
         let disputes = self.by_id(Dispute::select(), &disputes, Dispute::of_row).await?;
         let alerts = self.by_id(FraudAlert::select(), &alerts, FraudAlert::of_row).await?;
         let payouts =
-            self.by_id((Payout::of("payouts"), "payouts"), &payouts, Payout::read).await?;
+            self.by_id((PayoutRow::of("payouts"), "payouts"), &payouts, PayoutRow::read).await?;
         let data = |fact: &Fact| match fact {
             Fact::Transaction(version) => {
                 let transaction = transactions.get(&version.transaction)?.clone();
@@ -191,7 +191,9 @@ impl Store {
             }
             Fact::Dispute { dispute, .. } => disputes.get(dispute).cloned().map(EventData::Dispute),
             Fact::Fraud { alert, .. } => alerts.get(alert).cloned().map(EventData::Fraud),
-            Fact::Payout(payout) => payouts.get(payout).cloned().map(EventData::Payout),
+            Fact::Payout(payout) => {
+                payouts.get(payout).cloned().map(|row| EventData::Payout(row.payout()))
+            }
         };
         let event = |(NewEvent { id, merchant, created, event_type, fact }, test)| {
             let data = data(&fact)?;

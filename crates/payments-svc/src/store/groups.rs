@@ -9,13 +9,12 @@ use common::{
 use jiff::Timestamp;
 
 use crate::domain::{
-    AcquirerName, Amount, Amounts, ApiKeyDetails, App, BalanceLine, Capture, Card, CardOnFile,
-    Country, Currency, CustomData, Delivery, DeliveryAttempt, DeliveryOutcome, Descriptor,
-    DisableReason, Dispute, Email, EventTypes, Expiry, Factor, Failures, Fee, FraudAlert,
-    FraudReason, Iban, Id, LineKind, Merchant, MerchantDetails, Money, Movement, Name, Payment,
-    Payout, Ppm, Pricing, ProcessingError, Progress, Reason, RefusedStep, Retry, SandboxClock,
-    SavedCard, Scheme, Slice, Step, Terms, ThreeDSecure, Transaction, Transfer, User, Webhook,
-    WebhookDetails, WebhookSecret, WebhookSecrets, WebhookUrl, Website, write::WebhookState,
+    AcquirerName, Amount, Amounts, ApiKeyDetails, App, Capture, Card, CardOnFile, Country,
+    Currency, CustomData, Delivery, DeliveryAttempt, DeliveryOutcome, Descriptor, Dispute, Email,
+    EventTypes, Expiry, Factor, Failures, Fee, Iban, Id, Merchant, MerchantDetails, Money,
+    Movement, Name, Payment, Ppm, Pricing, ProcessingError, Progress, Reason, RefusedStep,
+    SandboxClock, Scheme, Slice, Step, Terms, ThreeDSecure, Transaction, Transfer, User,
+    WebhookDetails, WebhookSecret, WebhookSecrets, WebhookUrl, Website,
 };
 
 use super::values::{advances, read_advances};
@@ -78,15 +77,6 @@ group! {
         card: Card = ..,
         acquirer: Option<AcquirerName> = "acquirer",
         reference: String = "reference",
-    }
-}
-group! {
-    SavedCard {
-        id: Id = "id",
-        merchant: Id = "merchant",
-        created: Timestamp = "created",
-        card: Card = ..,
-        notes: Option<String> = "notes",
     }
 }
 
@@ -165,22 +155,6 @@ group! {
     }
 }
 group! {
-    BalanceLine {
-        id: Id = "id",
-        merchant: Id = "merchant",
-        test: bool = [false],
-        created: Timestamp = "created",
-        balance: i64 = "balance",
-        fee: i64 = "fee",
-        kind: LineKind = "kind",
-        transaction: Option<Id> = "transaction",
-        amount: Money = ..,
-    }
-}
-group! {
-    Payout { id: Id = "id", line: Id = "line", transfer: Transfer = .. }
-}
-group! {
     Transfer { merchant: Id = "merchant", name: String = "name", iban: Iban = "iban", amount: Money = .. }
 }
 
@@ -205,31 +179,12 @@ group! {
         again: bool = "again",
     }
 }
-group! {
-    FraudAlert {
-        id: Id = "id",
-        merchant: Id = "merchant",
-        transaction: Id = "transaction",
-        created: Timestamp = "created",
-        reported: Option<Timestamp> = "reported",
-        reason: Option<FraudReason> = "reason",
-    }
-}
 
 group! {
     WebhookDetails {
         url: WebhookUrl = "url",
         types: EventTypes = "types",
         description: Option<Name> = "description",
-    }
-}
-group! {
-    Webhook {
-        id: Id = "id",
-        app: Id = "app",
-        created: Timestamp = "created",
-        details: WebhookDetails = ..,
-        disabled: Option<DisableReason> = "disabled",
     }
 }
 group! {
@@ -246,15 +201,7 @@ group! {
         next_attempt: u32 = "next_attempt",
     }
 }
-group! { WebhookState { webhook: Webhook = .., secrets: WebhookSecrets = .., progress: Progress = .. } }
 group! { Failures { attempts: u32 = "attempts", first: Timestamp = "first", due: Timestamp = "due" } }
-group! {
-    Retry {
-        event: Id = "event",
-        transaction: Option<Id> = "transaction",
-        failures: Option<Failures> = ..,
-    }
-}
 group! {
     DeliveryAttempt {
         event: Id = "event",

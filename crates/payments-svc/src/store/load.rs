@@ -24,15 +24,15 @@ use std::collections::BTreeSet;
 use common::sql::{ColumnError, Columns, Group, Kind, Param, Stored as _};
 
 use super::{
-    outcomes, rows,
-    values::{acquirer_key, bytes, key_bytes, key_of_bytes},
+    outcomes,
+    values::{acquirer_key, bytes},
 };
 use crate::domain::{
     Amounts, Capture, Card, DisputeState, DisputedParts, Id, Invitation, Name, Payment, Pricing,
     RefusedStep, SandboxClock, Slice, TransactionState, Website, merchant_title,
     write::{
         CapturesToLoad, InvitationState, LoadedRows, LoadedTransaction, MerchantTexts, Needs,
-        PendingPayment, WebhookState,
+        PendingPayment, ProgressRow, UsedLink, WebhookRow,
     },
 };
 
@@ -138,9 +138,8 @@ pub(super) const LOCKED: [Query; 5] = [
     Query {
         select: || {
             format!(
-                "SELECT transactions.id, transactions.merchant, transactions.test,
-                     transactions.descriptor, transactions.currency, steps, merchants.currency,
-                     error IS NULL, {}, {}
+                "SELECT transactions.id, transactions.merchant, transactions.descriptor,
+                     transactions.currency, steps, merchants.currency, error IS NULL, {}, {}
                  FROM transactions JOIN merchants ON merchants.id = transactions.merchant",
                 Pricing::of("merchants"),
                 Amounts::of("transactions")
@@ -152,7 +151,7 @@ pub(super) const LOCKED: [Query; 5] = [
         keys: |needs| needs.transactions.keys().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
+            let (id, merchant) = (columns.read()?, columns.read()?);
             let (descriptor, currency, steps) = (columns.read()?, columns.read()?, columns.read()?);
             let (funding, successful) = (columns.read()?, columns.read()?);
             let pricing = Group::read(columns)?;
@@ -160,7 +159,7 @@ pub(super) const LOCKED: [Query; 5] = [
             let captures = Vec::new();
             let state = TransactionState { currency, amounts, steps, captures, funding, pricing };
             let disputed = DisputedParts::new();
-            let loaded = LoadedTransaction { merchant, test, descriptor, state, disputed };
+            let loaded = LoadedTransaction { merchant, descriptor, state, disputed };
             known.transactions.insert(id, loaded);
             Ok(())
         },
@@ -176,7 +175,6 @@ pub(super) const LOCKED: [Query; 5] = [
         read: |known, columns| {
             let app = columns.read()?;
             known.api_keys.entry(app).or_default();
-            known.webhooks.entry(app).or_default();
             known.clocks.insert(app, Group::read(columns)?);
             Ok(())
         },
@@ -270,11 +268,11 @@ pub(super) const READ: [Query; 20] = [
         lock: None,
         keys: |needs| {
             let refusals = needs.refusals.iter();
-            refusals.flat_map(|(id, key)| [id.param(), key_bytes(key)]).collect()
+            refusals.flat_map(|(id, key)| [id.param(), key.param()]).collect()
         },
         values: none,
         read: |known, columns| {
-            let name = (columns.read()?, key_of_bytes(columns)?);
+            let name = (columns.read()?, columns.read()?);
             known.refusable_steps.insert(name, Group::read(columns)?);
             Ok(())
         },
@@ -381,14 +379,14 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: || "SELECT merchant, link FROM used_links".to_owned(),
+        select: || format!("SELECT {} FROM used_links", UsedLink::of("used_links")),
         key: &[("merchant", Kind::Bytes), ("link", Kind::Bytes)],
         rest: "",
         lock: None,
         keys: |needs| needs.links.iter().flat_map(|(id, link)| [id.param(), bytes(link)]).collect(),
         values: none,
         read: |known, columns| {
-            known.used_links.insert((columns.read()?, columns.read()?));
+            known.rows.used_links.load(Group::read(columns)?);
             Ok(())
         },
     },
@@ -468,7 +466,13 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: || rows::WEBHOOK_STATE.clone(),
+        select: || {
+            format!(
+                "SELECT {}, {} FROM webhooks JOIN webhook_progress ON webhook = id",
+                WebhookRow::of("webhooks"),
+                ProgressRow::of("webhook_progress")
+            )
+        },
         key: &[("app", Kind::Bytes)],
         rest: "",
         // Another process that takes a webhook changes its epoch, and does not lock the app.
@@ -476,10 +480,8 @@ pub(super) const READ: [Query; 20] = [
         keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let state = WebhookState::read(columns)?;
-            if let Some(own) = known.webhooks.get_mut(&state.webhook.app) {
-                own.insert(state.webhook.id, state);
-            }
+            known.rows.webhooks.load(Group::read(columns)?);
+            known.rows.webhook_progress.load(Group::read(columns)?);
             Ok(())
         },
     },

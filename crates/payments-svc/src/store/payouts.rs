@@ -12,8 +12,8 @@ use common::{
 
 use super::{PaidRun, PayoutError, rows};
 use crate::domain::{
-    Currency, Iban, Id, Payout, PayoutRequest, PayoutRun,
-    write::{Action, Write},
+    Currency, Iban, Id, PayoutRequest, PayoutRun,
+    write::{Action, PayoutRow, Write},
 };
 
 const OPEN: &str =
@@ -36,7 +36,7 @@ const CLOSE: &str = "UPDATE payout_runs SET closed = true
 static PAYOUTS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {} FROM payouts WHERE day = $1 AND test = $2 AND format = $3 ORDER BY id",
-        Payout::of("payouts")
+        PayoutRow::of("payouts")
     )
 });
 
@@ -83,7 +83,8 @@ pub(super) async fn pay_out<D: PayoutDatabase>(
     }
     progress.check()?;
     database.query(CLOSE, &params, no_rows).await?;
-    let payouts = database.query(&PAYOUTS, &params, Payout::read).await?;
+    let payouts = database.query(&PAYOUTS, &params, PayoutRow::read).await?;
+    let payouts = payouts.into_iter().map(PayoutRow::payout).collect();
     let left_out = others.into_iter().map(|(_, currency, iban)| (currency, iban)).collect();
     Ok(PaidRun { payouts, left_out })
 }

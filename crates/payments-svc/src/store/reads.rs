@@ -20,7 +20,7 @@ use crate::domain::{
     AcquirerName, ApiKeyDigest, App, BalanceLine, Card, CardOnFile, Challenge, Currency, Dispute,
     FraudAlert, Id, LinkDigest, LinkSecret, Merchant, QueuedEntry, Receipt, SavedCard, Step,
     Transaction, TransactionTerms, TransactionVersion, UnansweredPayment, Webhook, WebhookSecrets,
-    write::{KeyedRequest, StoredIdempotencyKey},
+    write::{KeyedRequest, StoredIdempotencyKey, WebhookRow},
 };
 
 /// The maximum number of rows that a job reads at once.
@@ -111,10 +111,7 @@ impl Store {
     /// The key that signs the payment links of a merchant.
     pub(crate) async fn link_secret(&self, merchant: Id) -> Result<Option<LinkSecret>, StoreError> {
         let sql = "SELECT secret FROM link_secrets WHERE merchant = $1";
-        self.query_one(sql, &[merchant.param()], |columns| {
-            Ok(LinkSecret::new(columns.read::<String>()?.into()))
-        })
-        .await
+        self.query_one(sql, &[merchant.param()], |columns| columns.read()).await
     }
 
     /// Whether a link that pays only once has paid, or is paying.
@@ -284,11 +281,11 @@ impl Store {
             "SELECT {},
                  EXISTS (SELECT 1 FROM api_keys WHERE digest = $1 AND api_keys.app = webhooks.app)
              FROM webhooks WHERE id = $2",
-            Webhook::of("webhooks")
+            WebhookRow::of("webhooks")
         );
         let params = [caller.as_bytes().param(), id.param()];
         self.query_one(&sql, &params, |columns| {
-            Ok(Found { value: Webhook::read(columns)?, is_member: columns.read()? })
+            Ok(Found { value: WebhookRow::read(columns)?.webhook(), is_member: columns.read()? })
         })
         .await
     }

@@ -16,12 +16,10 @@ use common::{
 use jiff::civil::Date;
 use rusqlite::{Connection, Row, params};
 
-use super::{
-    StoreConfig, postgres, sqlite,
-    values::{key_of_bytes, time},
-};
+use super::{StoreConfig, postgres, sqlite, values::time};
 use crate::domain::{
-    AcquirerName, BookedOperation, Id, Movement, OperationState, Reconciliation, SettledOperation,
+    AcquirerKey, AcquirerName, BookedOperation, Id, Movement, OperationState, Reconciliation,
+    SettledOperation,
 };
 
 /// Page cache of the temporary database, in KiB.
@@ -314,7 +312,7 @@ fn booked(columns: &mut Columns<'_>) -> Result<BookedOperation, ColumnError> {
 
 /// Reads a row of [`OPERATIONS`].
 pub(super) fn stored_operation(columns: &mut Columns<'_>) -> Result<BookedOperation, ColumnError> {
-    let (key, authorization) = (key_of_bytes(columns)?, columns.read::<Option<String>>()?);
+    let (key, authorization) = (columns.read::<AcquirerKey>()?, columns.read::<Option<String>>()?);
     let booked = booked_as(key.to_string(), columns)?;
     // Stripe's file does not have the key of a capture, but its PaymentIntent.
     match authorization {

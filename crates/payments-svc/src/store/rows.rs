@@ -12,9 +12,10 @@ use super::{
     values::{acquirer_key, optional_time, time},
 };
 use crate::domain::{
-    App, Authorization, BalanceLine, Card, Challenge, Dispute, Fact, FraudAlert, Id, Merchant,
-    NewEvent, OutboxEntry, PayoutRequest, PayoutRun, Progress, QueuedEntry, SavedCard, Step, Terms,
-    Transaction, TransactionTerms, UnansweredPayment, Webhook, WebhookSecrets,
+    App, Authorization, BalanceLine, Card, Challenge, Dispute, FraudAlert, Id, Merchant, NewEvent,
+    OutboxEntry, PayoutRequest, PayoutRun, QueuedEntry, SavedCard, Step, Terms, Transaction,
+    TransactionTerms, UnansweredPayment,
+    write::{CardRow, EventRow, LineRow},
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -52,7 +53,6 @@ macro_rules! resources {
 }
 
 resources! {
-    SavedCard: "cards", "cards.merchant";
     Dispute: "disputes", "disputes.merchant";
     FraudAlert: "frauds", "frauds.merchant";
 }
@@ -73,18 +73,30 @@ impl Resource for Merchant {
     }
 }
 
+impl Resource for SavedCard {
+    const TABLE: &'static str = "cards";
+    const MERCHANT: &'static str = "cards.merchant";
+
+    fn select() -> (String, &'static str) {
+        (CardRow::of("cards"), "cards")
+    }
+
+    fn of_row(columns: &mut Columns<'_>) -> Read<Self> {
+        CardRow::read(columns).map(CardRow::saved_card)
+    }
+}
+
 impl Resource for BalanceLine {
     const TABLE: &'static str = "lines";
     const MERCHANT: &'static str = "lines.merchant";
 
     fn select() -> (String, &'static str) {
-        let columns = format!("{}, merchants.test", <Self as Group>::of("lines"));
+        let columns = format!("{}, merchants.test", LineRow::of("lines"));
         (columns, "lines JOIN merchants ON merchants.id = lines.merchant")
     }
 
     fn of_row(columns: &mut Columns<'_>) -> Read<Self> {
-        let line = <Self as Group>::read(columns)?;
-        Ok(Self { test: columns.read()?, ..line })
+        Ok(LineRow::read(columns)?.line(columns.read()?))
     }
 }
 
@@ -136,18 +148,13 @@ impl Resource for LoadedEvent {
     const MERCHANT: &'static str = "events.merchant";
 
     fn select() -> (String, &'static str) {
-        let columns = "events.id, events.merchant, events.created, events.type,
-             events.\"transaction\", events.steps, events.disputed, events.object, merchants.test";
-        (columns.to_owned(), "events JOIN merchants ON merchants.id = events.merchant")
+        let columns = format!("{}, merchants.test", EventRow::of("events"));
+        (columns, "events JOIN merchants ON merchants.id = events.merchant")
     }
 
     fn of_row(columns: &mut Columns<'_>) -> Read<Self> {
-        let (id, merchant, created) = (columns.read()?, columns.read()?, columns.read()?);
-        let (event_type, transaction) = (columns.read()?, columns.read()?);
-        let version = (columns.read()?, columns.read()?);
-        let fact = columns
-            .read_as(|object| Fact::new(event_type, transaction, version, object).ok_or(BadCell))?;
-        Ok((NewEvent { id, merchant, created, event_type, fact }, columns.read()?))
+        let event = EventRow::read(columns)?.event();
+        Ok((event.ok_or_else(|| columns.invalid(BadCell))?, columns.read()?))
     }
 }
 
@@ -302,16 +309,6 @@ pub(super) fn payout_params(request: &PayoutRequest) -> [Param<'_>; 4] {
 pub(super) fn payout_run(run: &PayoutRun) -> [Param<'_>; 3] {
     [run.day.param(), run.test.param(), run.format.param()]
 }
-
-/// Selects webhooks with their secrets and their progress, as a [`crate::domain::write::WebhookState`].
-pub(super) static WEBHOOK_STATE: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT {}, {}, {} FROM webhooks JOIN webhook_progress ON webhook = id",
-        Webhook::of("webhooks"),
-        WebhookSecrets::of("webhooks"),
-        Progress::of("webhook_progress")
-    )
-});
 
 /// Reads one column as text: an ID, or the code of a currency.
 pub(super) fn place(columns: &mut Columns<'_>) -> Read<String> {

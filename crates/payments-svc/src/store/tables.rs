@@ -6,17 +6,14 @@ use common::sql::{Kind, Param, RowWriter, Stored as _, Table};
 
 use super::{
     outcomes,
-    values::{advances, bytes, key_bytes, millis, month, optional, whole_millis, year},
+    values::{advances, bytes, millis, month, optional, year},
 };
 use crate::domain::{
-    ApiKeyUse, App, BalanceLine, Challenge, Decision, FraudAlert, Id, LinkDigest, LinkSecret,
-    Merchant, NewEvent, Retry, SandboxClock, User,
+    ApiKeyUse, App, Challenge, Decision, Id, Merchant, SandboxClock, User,
     write::{
-        Balance, CaptureRow, Changes, DeliveryAttemptRow, InvitationAttempt, KeyChange, Membership,
-        MerchantTexts, NewApiKey, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
-        NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow,
-        NumberedPosting, NumberedSlice, NumberedStep, OutboxRetry, ProgressRow, RetryRow,
-        TransactionUpdate, UsedLink, WebhookRow,
+        Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
+        NewApiKey, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPendingPayment,
+        NewTransaction, NotificationRow, OutboxRetry, TransactionUpdate,
     },
 };
 
@@ -36,21 +33,14 @@ pub(super) fn write<'a, R: RowWriter<'a>>(
     let has_ended = |membership: &&Membership| membership.has_ended();
     let is_new = |membership: &&Membership| membership.is_new();
 
+    changes.rows.write(rows)?;
+
     rows.delete(&API_KEY_IDS, &changes.deleted_api_keys)?;
     rows.delete(&OUTBOX_IDS, &changes.deleted_outbox_entries)?;
     rows.delete(&INVITATION_IDS, &changes.deleted_invitations)?;
     rows.delete(&INVITATIONS_OF_USERS, &changes.deleted_invitations_of)?;
     rows.delete(&PENDING_PAYMENT_IDS, &changes.deleted_pending_payments)?;
-    rows.delete(&EVENT_IDS, &changes.deleted_events)?;
-    rows.delete(&WEBHOOK_IDS, &changes.deleted_webhooks)?;
-    rows.delete(&PROGRESS_OF_WEBHOOKS, &changes.deleted_webhooks)?;
-    rows.delete(&RETRIES_OF_WEBHOOKS, &changes.deleted_webhooks)?;
-    rows.delete(&ATTEMPTS_OF_WEBHOOKS, &changes.deleted_webhooks)?;
-    rows.delete(&FINISHED_RETRIES, &changes.finished_retries)?;
-    rows.delete(&REPLACED_ATTEMPTS, changes.delivery_attempts.keys())?;
     rows.delete(&IDEMPOTENCY_KEYS, &changes.deleted_keys)?;
-    rows.delete(&FREED_LINKS, &changes.freed_links)?;
-    rows.delete(&LINK_SECRETS_OF_MERCHANTS, changes.link_secrets.keys())?;
     rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
     rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
 
@@ -65,10 +55,6 @@ pub(super) fn write<'a, R: RowWriter<'a>>(
     rows.update(&OUTBOX_RETRIES, changes.outbox_retries.values())?;
     rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;
-    rows.update(&WEBHOOKS, changes.webhooks.values().filter(|row| !row.is_new))?;
-    let has_progressed = |row: &&ProgressRow| !row.is_new;
-    rows.update(&WEBHOOK_PROGRESS, changes.webhook_progress.values().filter(has_progressed))?;
-    rows.update(&RESTARTED_RETRIES, &changes.restarted_retries)?;
     rows.update(&CONCLUDED_KEYS, changes.concluded_keys.values())?;
     rows.update(&EXPIRY, &changes.expired_through)?;
 
@@ -76,37 +62,21 @@ pub(super) fn write<'a, R: RowWriter<'a>>(
     let has_custom = |new: &&NewTransaction| new.transaction.custom.is_some();
     rows.insert(&CUSTOMS, changes.transactions.iter().filter(has_custom))?;
     rows.insert(&AUTHORIZATIONS, &changes.transactions)?;
-    rows.insert(&TRAIL, &changes.steps)?;
     rows.insert(&CAPTURES, changes.captures.values().filter(|capture| capture.is_new))?;
-    rows.insert(&LINES, &changes.lines)?;
-    rows.insert(&POSTINGS, &changes.postings)?;
     rows.insert(&OUTBOX, &changes.outbox_entries)?;
-    rows.insert(&PAYOUTS, &changes.payout)?;
     rows.insert(&PENDING_PAYMENTS, &changes.pending_payments)?;
-    rows.insert(&CARDS, &changes.cards)?;
     rows.insert(&DISPUTES, changes.disputes.values())?;
-    rows.insert(&SLICES, &changes.slices)?;
-    rows.insert(&REFUSED_VOIDS, &changes.refused_voids)?;
-    rows.insert(&FRAUDS, &changes.frauds)?;
-    rows.insert(&EVENTS, &changes.events)?;
     // On PostgreSQL, inserting an app adds its first key if the key is missing.
     rows.insert(&API_KEYS, changes.api_keys.values())?;
     rows.insert(&APPS, &changes.apps)?;
-    rows.insert(&WEBHOOKS, changes.webhooks.values().filter(|row| row.is_new))?;
-    let begins = |row: &&ProgressRow| row.is_new;
-    rows.insert(&WEBHOOK_PROGRESS, changes.webhook_progress.values().filter(begins))?;
-    rows.insert(&RETRIES, changes.retries.values())?;
-    rows.insert(&DELIVERY_ATTEMPTS, changes.delivery_attempts.values())?;
     rows.insert(&MERCHANTS, &changes.merchants)?;
     rows.insert(&BALANCES, &changes.new_balances)?;
     rows.insert(&INVITATIONS, changes.invitations.values())?;
-    rows.insert(&LINK_SECRETS, changes.link_secrets.values())?;
 
     rows.insert(&USERS, changes.users.values())?;
     rows.insert(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(is_new))?;
     rows.insert(&NEW_APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(is_new))?;
     rows.insert(&NOTIFICATIONS, changes.notifications.values())?;
-    rows.insert(&USED_LINKS, changes.used_links.values())?;
     rows.insert(&IDEMPOTENCY, changes.keys.values())
 }
 
@@ -128,11 +98,8 @@ macro_rules! table {
 
 table! { API_KEY_IDS: "api_keys", Id = id, key { "id" Bytes: id.param() } {} }
 table! { OUTBOX_IDS: "outbox", Id = id, key { "id" Bytes: id.param() } {} }
-table! { EVENT_IDS: "events", Id = id, key { "id" Bytes: id.param() } {} }
 table! { INVITATION_IDS: "invitations", Id = id, key { "id" Bytes: id.param() } {} }
 table! { PENDING_PAYMENT_IDS: "pending_payments", Id = id, key { "id" Bytes: id.param() } {} }
-table! { WEBHOOK_IDS: "webhooks", Id = id, key { "id" Bytes: id.param() } {} }
-
 table! {
     INVITATIONS_OF_USERS: "invitations", (Id, Id) = (merchant, user),
     key { "merchant" Bytes: merchant.param(), "user" Bytes: user.param() } {}
@@ -271,28 +238,6 @@ table! {
 }
 
 table! {
-    USED_LINKS: "used_links", UsedLink = UsedLink { merchant, link, pending_payment },
-    key { "merchant" Bytes: merchant.param(), "link" Bytes: bytes(link) }
-    { "pending_payment" Bytes: pending_payment.param() }
-}
-
-table! {
-    FREED_LINKS: "used_links", (Id, LinkDigest) = (merchant, link),
-    key { "merchant" Bytes: merchant.param(), "link" Bytes: bytes(link) } {}
-}
-
-table! {
-    LINK_SECRETS: "link_secrets", (Id, LinkSecret) = (merchant, secret),
-    key { "merchant" Bytes: merchant.param() }
-    { "secret" Text: Param::Text(secret.expose().into()) }
-}
-
-table! {
-    LINK_SECRETS_OF_MERCHANTS: "link_secrets", Id = merchant,
-    key { "merchant" Bytes: merchant.param() } {}
-}
-
-table! {
     PREPARED: "pending_payments", (Id, String) = (pending_payment, authorization),
     key { "id" Bytes: pending_payment.param() }
     { "authorization" Text: authorization.param() }
@@ -373,24 +318,6 @@ table! {
 }
 
 table! {
-    TRAIL: "trail", NumberedStep = NumberedStep { transaction, number, step, origin },
-    key { "transaction" Bytes: transaction.param(), "step" Int: number.param() }
-    {
-        "created" Int: millis(step.created),
-        "movement" Text: step.movement.param(),
-        "amount" Int: step.amount.param(),
-        "balance" Int: step.balance.param(),
-        "fee_flat" Int: step.fee.flat.param(),
-        "fee_rate" Int: step.fee.rate.param(),
-        "descriptor" Text: step.descriptor.param(),
-        "line" Bytes: step.line.param(),
-        "dispute" Bytes: step.dispute.param(),
-        "acquirer_key" Bytes: optional(origin.acquirer_key(), key_bytes),
-        "reverses" Int: optional(origin.reversed_step(), u32::param),
-    }
-}
-
-table! {
     CAPTURES: "captures", CaptureRow = CaptureRow { transaction, captured, is_new: _ },
     key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
     {
@@ -417,31 +344,6 @@ table! {
 }
 
 table! {
-    LINES: "lines", BalanceLine = line,
-    key { "id" Bytes: line.id.param() }
-    {
-        "merchant" Bytes: line.merchant.param(),
-        "created" Int: millis(line.created),
-        "balance" Int: line.balance.param(),
-        "fee" Int: line.fee.param(),
-        "kind" Text: line.kind.param(),
-        "transaction" Bytes: line.transaction.param(),
-        "currency" Text: line.amount.currency.param(),
-        "amount" Int: line.amount.minor.param(),
-    }
-}
-
-table! {
-    POSTINGS: "postings", NumberedPosting = NumberedPosting { line, number, posting },
-    key { "line" Bytes: line.param(), "number" Int: number.param() }
-    {
-        "account" Text: posting.account.param(),
-        "currency" Text: posting.money.currency.param(),
-        "amount" Int: posting.money.minor.param(),
-    }
-}
-
-table! {
     OUTBOX: "outbox", NewOutboxEntry = entry,
     key { "id" Bytes: entry.id.param() }
     {
@@ -457,24 +359,6 @@ table! {
     OUTBOX_RETRIES: "outbox", OutboxRetry = retry,
     key { "id" Bytes: retry.entry.param() }
     { "attempts" Int: retry.attempts.param(), "due" Int: millis(retry.due) }
-}
-
-table! {
-    CARDS: "cards", NewCard = NewCard { id, merchant, created, original, notes },
-    key { "id" Bytes: id.param() }
-    {
-        "merchant" Bytes: merchant.param(),
-        "created" Int: millis(*created),
-        "bin" Text: original.card.bin.param(),
-        "last4" Text: original.card.last4.param(),
-        "expiry_year" Int: year(&original.card),
-        "expiry_month" Int: month(&original.card),
-        "scheme" Text: original.card.scheme.param(),
-        "code_present" Bool: original.card.code_present.param(),
-        "acquirer" Text: original.acquirer.param(),
-        "reference" Text: original.reference.param(),
-        "notes" Text: notes.param(),
-    }
 }
 
 table! {
@@ -510,149 +394,6 @@ table! {
     DECISIONS: "disputes", (Id, Decision) = (dispute, decision),
     key { "id" Bytes: dispute.param() }
     { "decision" Text: decision.param() }
-}
-
-table! {
-    REFUSED_VOIDS: "refused_voids", (Id, u32) = (transaction, step),
-    key { "transaction" Bytes: transaction.param(), "step" Int: step.param() } {}
-}
-
-table! {
-    SLICES: "slices", NumberedSlice = NumberedSlice { dispute, number, slice },
-    key { "dispute" Bytes: dispute.param(), "number" Int: number.param() }
-    {
-        "step" Int: slice.step.param(),
-        "amount" Int: slice.amount.param(),
-        "gross" Int: slice.gross.param(),
-        "fee" Int: slice.fee.param(),
-        "again" Bool: slice.again.param(),
-    }
-}
-
-table! {
-    FRAUDS: "frauds", FraudAlert = fraud,
-    key { "id" Bytes: fraud.id.param() }
-    {
-        "merchant" Bytes: fraud.merchant.param(),
-        "transaction" Bytes: fraud.transaction.param(),
-        "created" Int: millis(fraud.created),
-        "reported" Int: fraud.reported.map_or(Param::Null, millis),
-        "reason" Int: fraud.reason.param(),
-    }
-}
-
-table! {
-    EVENTS: "events", NewEvent = event,
-    key { "id" Bytes: event.id.param() }
-    {
-        "merchant" Bytes: event.merchant.param(),
-        "created" Int: millis(event.created),
-        "type" Text: event.event_type.param(),
-        "transaction" Bytes: optional(event.fact.transaction(), Id::param),
-        "steps" Int: optional(event.fact.version(), |version| version.steps.param()),
-        "disputed" Int: optional(event.fact.version(), |version| version.disputed.param()),
-        "object" Bytes: optional(event.fact.object(), Id::param),
-    }
-}
-
-table! {
-    WEBHOOKS: "webhooks", WebhookRow = WebhookRow { webhook, secrets, is_new: _ },
-    key { "id" Bytes: webhook.id.param() }
-    {
-        "app" Bytes: webhook.app.param(),
-        "created" Int: millis(webhook.created),
-        "url" Text: webhook.details.url.param(),
-        "types" Text: webhook.details.types.param(),
-        "description" Text: webhook.details.description.param(),
-        "disabled" Text: webhook.disabled.param(),
-        "secret" Bytes: secrets.current.param(),
-        "previous_secret" Bytes: optional(secrets.previous.as_ref(), |(secret, _)| secret.param()),
-        "previous_until" Int: optional(secrets.previous.as_ref(), |(_, until)| millis(*until)),
-    }
-}
-
-table! {
-    WEBHOOK_PROGRESS: "webhook_progress", ProgressRow = ProgressRow { webhook, progress, is_new: _ },
-    key { "webhook" Bytes: webhook.param() }
-    {
-        "position" Bytes: progress.position.param(),
-        "generation" Int: progress.generation.param(),
-        "epoch" Int: progress.epoch.param(),
-        "next_attempt" Int: progress.next_attempt.param(),
-    }
-}
-
-table! {
-    PROGRESS_OF_WEBHOOKS: "webhook_progress", Id = webhook,
-    key { "webhook" Bytes: webhook.param() } {}
-}
-
-table! {
-    RETRIES: "webhook_retries",
-    RetryRow = RetryRow { webhook, retry: Retry { event, transaction, failures } },
-    key { "webhook" Bytes: webhook.param(), "event" Bytes: event.param() }
-    {
-        "transaction" Bytes: transaction.param(),
-        "attempts" Int: optional(failures.as_ref(), |failures| failures.attempts.param()),
-        "first" Int: failures.map_or(Param::Null, |failures| millis(failures.first)),
-        "due" Int: failures.map_or(Param::Null, |failures| millis(failures.due)),
-    }
-}
-
-table! {
-    FINISHED_RETRIES: "webhook_retries", (Id, Id) = (webhook, event),
-    key { "webhook" Bytes: webhook.param(), "event" Bytes: event.param() } {}
-}
-
-table! {
-    RESTARTED_RETRIES: "webhook_retries", Id = webhook,
-    key { "webhook" Bytes: webhook.param() }
-    { "attempts" Int: Param::Null, "first" Int: Param::Null, "due" Int: Param::Null }
-}
-
-table! {
-    RETRIES_OF_WEBHOOKS: "webhook_retries", Id = webhook,
-    key { "webhook" Bytes: webhook.param() } {}
-}
-
-table! {
-    DELIVERY_ATTEMPTS: "webhook_attempts",
-    DeliveryAttemptRow = DeliveryAttemptRow { webhook, number, attempt },
-    key { "webhook" Bytes: webhook.param(), "number" Int: number.param() }
-    {
-        "event" Bytes: attempt.event.param(),
-        "created" Int: millis(attempt.created),
-        "outcome" Text: Param::Text(attempt.delivery.outcome.name().into()),
-        "status" Int: attempt.delivery.outcome.status().map_or(Param::Null, |it| Param::Int(it.into())),
-        "duration" Int: Param::Int(whole_millis(attempt.delivery.duration)),
-        "next" Int: attempt.next.map_or(Param::Null, millis),
-    }
-}
-
-table! {
-    REPLACED_ATTEMPTS: "webhook_attempts", (Id, u32) = (webhook, number),
-    key { "webhook" Bytes: webhook.param(), "number" Int: number.param() } {}
-}
-
-table! {
-    ATTEMPTS_OF_WEBHOOKS: "webhook_attempts", Id = webhook,
-    key { "webhook" Bytes: webhook.param() } {}
-}
-
-table! {
-    PAYOUTS: "payouts", NewPayout = NewPayout { run, payout },
-    key { "id" Bytes: payout.id.param() }
-    {
-        "day" Text: Param::Text(run.day.to_string().into()),
-        "test" Bool: run.test.param(),
-        "format" Text: run.format.param(),
-        "merchant" Bytes: payout.transfer.merchant.param(),
-        "line" Bytes: payout.line.param(),
-        "name" Text: payout.transfer.name.param(),
-        "iban" Text: payout.transfer.iban.param(),
-        "currency" Text: payout.transfer.amount.currency.param(),
-        "amount" Int: payout.transfer.amount.minor.param(),
-    }
 }
 
 table! {

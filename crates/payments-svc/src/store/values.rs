@@ -1,6 +1,6 @@
 //! The stored form of domain values, the same in both engines.
 
-use std::{borrow::Cow, time::Duration};
+use std::borrow::Cow;
 
 use common::sql::{BadCell, Cell, ColumnError, Columns, Kind, Param, Stored};
 use jiff::Timestamp;
@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use crate::domain::{
     Account, AcquirerId, AcquirerKey, AcquirerName, Advance, AdvanceBy, Amount, Card, Country,
     Currency, CustomData, Decision, Descriptor, DisableReason, Email, EventType, EventTypes,
-    FraudReason, Iban, Id, LineKind, Movement, Name, Notes, OutboxKind, PayoutFormat, Ppm,
-    ProcessingError, SandboxClock, Scheme, ThreeDSecure, WebhookSecret, WebhookUrl, Website,
+    FraudReason, Iban, Id, LineKind, LinkSecret, Movement, Name, Notes, OutboxKind, PayoutFormat,
+    Ppm, ProcessingError, SandboxClock, Scheme, ThreeDSecure, WebhookSecret, WebhookUrl, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
@@ -60,6 +60,8 @@ stored! {
     WebhookUrl as String: |url| text(url.as_str()), |url| Self::stored(&url);
     EventTypes as String: event_types, |names| read_event_types(&names);
     DisableReason as String: |reason| text(reason.name()), |name| Self::from_name(&name);
+    LinkSecret as String: |secret| text(secret.expose()), |text| Some(Self::new(text.into()));
+    AcquirerKey as Vec<u8>: |key| Param::Bytes(key.as_bytes().into()), |key| Self::of_bytes(&key);
     WebhookSecret as Vec<u8>: |secret| Param::Bytes(secret.as_bytes().into()), Self::stored;
     Ppm as u32: |share| Param::Int(share.parts().into()), |parts| Some(Self::stored(parts));
     Amount as i64: |amount| Param::Int(amount.minor()), |minor| Self::new(minor).ok();
@@ -102,11 +104,6 @@ pub(super) fn millis(at: Timestamp) -> Param<'static> {
     Param::Int(at.as_millisecond())
 }
 
-/// Whole milliseconds.
-pub(super) fn whole_millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
 /// Reads one column: a time.
 pub(super) fn time(columns: &mut Columns<'_>) -> Result<Timestamp, ColumnError> {
     columns.read_as(Timestamp::from_millisecond)
@@ -130,16 +127,6 @@ pub(super) fn month(card: &Card) -> Param<'_> {
 /// Bytes of a digest.
 pub(super) fn bytes(digest: &[u8; 32]) -> Param<'_> {
     Param::Bytes(digest.into())
-}
-
-/// Bytes of a key at the acquirer: an ID or a digest.
-pub(super) fn key_bytes(key: &AcquirerKey) -> Param<'_> {
-    Param::Bytes(key.as_bytes().into())
-}
-
-/// Reads one column, as [`key_bytes`] writes it.
-pub(super) fn key_of_bytes(columns: &mut Columns<'_>) -> Result<AcquirerKey, ColumnError> {
-    columns.read_as(|bytes: Vec<u8>| AcquirerKey::of_bytes(&bytes).ok_or(BadCell))
 }
 
 /// Reads one column, the digest of a key at the acquirer. If it is `NULL`, the key is `id`.

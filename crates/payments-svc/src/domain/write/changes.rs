@@ -4,19 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{KeyState, Outcome};
+use super::{BatchRows, KeyState, Outcome};
 use crate::domain::{
-    AcquirerId, AcquirerKey, AcquirerName, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine,
-    Capture, CardOnFile, Challenge, Decision, DeliveryAttempt, Descriptor, Dispute, Email,
-    FraudAlert, Id, LinkDigest, LinkSecret, Merchant, Name, NewEvent, Notes, OutboxKind, Payment,
-    Payout, PayoutRun, Posting, Progress, Retry, SandboxClock, Slice, Step, Transaction, User,
-    Webhook, WebhookSecrets,
+    AcquirerId, AcquirerKey, AcquirerName, Amounts, ApiKeyDigest, ApiKeyUse, App, Capture,
+    Challenge, Decision, Descriptor, Dispute, Email, Id, LinkDigest, Merchant, Name, OutboxKind,
+    Payment, SandboxClock, Transaction, User,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
 /// inserts.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Changes {
+    pub(crate) rows: BatchRows,
     /// New rows.
     pub(crate) apps: Vec<App>,
     /// New rows, by ID.
@@ -47,12 +46,6 @@ pub(crate) struct Changes {
     pub(crate) deleted_invitations: BTreeSet<Id>,
     /// Deletes of all invitations of a merchant and user.
     pub(crate) deleted_invitations_of: BTreeSet<(Id, Id)>,
-    /// New rows; a previous row of the merchant is deleted.
-    pub(crate) link_secrets: BTreeMap<Id, (Id, LinkSecret)>,
-    /// New rows, by merchant and link.
-    pub(crate) used_links: BTreeMap<(Id, LinkDigest), UsedLink>,
-    /// Deletes, by merchant and link. The row may be new in the same batch, too: deletes come first.
-    pub(crate) freed_links: BTreeSet<(Id, LinkDigest)>,
     /// New pending payments.
     pub(crate) pending_payments: Vec<NewPendingPayment>,
     /// Updates of pending payments: the acquirer's ID of the authorization.
@@ -65,14 +58,8 @@ pub(crate) struct Changes {
     pub(crate) transactions: Vec<NewTransaction>,
     /// Updates of amounts and lengths of trails, by transaction.
     pub(crate) transaction_updates: BTreeMap<Id, TransactionUpdate>,
-    /// New rows.
-    pub(crate) steps: Vec<NumberedStep>,
     /// New and updated rows, by transaction and step.
     pub(crate) captures: BTreeMap<(Id, u32), CaptureRow>,
-    /// New rows.
-    pub(crate) lines: Vec<BalanceLine>,
-    /// New rows.
-    pub(crate) postings: Vec<NumberedPosting>,
     /// New outbox entries.
     pub(crate) outbox_entries: Vec<NewOutboxEntry>,
     /// Updates of outbox entries: the next attempt.
@@ -80,45 +67,17 @@ pub(crate) struct Changes {
     /// Deletes of outbox entries.
     pub(crate) deleted_outbox_entries: BTreeSet<Id>,
     /// New rows.
-    pub(crate) cards: Vec<NewCard>,
-    /// New rows.
     pub(crate) notifications: BTreeMap<String, NotificationRow>,
     /// New rows.
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
     /// Updates of disputes that an earlier batch opened.
     pub(crate) decisions: BTreeMap<Id, (Id, Decision)>,
-    /// New refused voids, by transaction and index in the trail.
-    pub(crate) refused_voids: BTreeSet<(Id, u32)>,
-    /// New rows.
-    pub(crate) slices: Vec<NumberedSlice>,
-    /// New fraud alerts.
-    pub(crate) frauds: Vec<FraudAlert>,
-    /// New rows.
-    pub(crate) events: Vec<NewEvent>,
-    /// Deletes of events, by ID.
-    pub(crate) deleted_events: BTreeSet<Id>,
     /// New idempotency keys, by app and key.
     pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
     /// Updates of idempotency keys whose payment has an outcome.
     pub(crate) concluded_keys: BTreeMap<(Id, String), KeyChange>,
     /// Deletes of idempotency keys, by app and key.
     pub(crate) deleted_keys: BTreeSet<(Id, String)>,
-    /// New and updated rows.
-    pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
-    /// Deletes, with all that belongs to them.
-    pub(crate) deleted_webhooks: BTreeSet<Id>,
-    /// New and updated rows, by endpoint.
-    pub(crate) webhook_progress: BTreeMap<Id, ProgressRow>,
-    /// New rows, by endpoint and event. A previous row is deleted.
-    pub(crate) retries: BTreeMap<(Id, Id), RetryRow>,
-    /// Deletes, by endpoint and event.
-    pub(crate) finished_retries: BTreeSet<(Id, Id)>,
-    /// Updates of all retries of an endpoint: they start again.
-    pub(crate) restarted_retries: BTreeSet<Id>,
-    /// New rows, by endpoint and number. A previous row is deleted.
-    pub(crate) delivery_attempts: BTreeMap<(Id, u32), DeliveryAttemptRow>,
-    /// New row.
-    pub(crate) payout: Option<NewPayout>,
     /// The new position of the expiry job.
     pub(crate) expired_through: Option<Id>,
     /// Updates of apps.
@@ -127,7 +86,8 @@ pub(crate) struct Changes {
 
 impl Changes {
     pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
+        !self.rows.are_changed()
+            && Self { rows: BatchRows::default(), ..self.clone() } == Self::default()
     }
 }
 
@@ -229,14 +189,6 @@ pub(crate) struct NewPendingPayment {
     pub(crate) link: Option<LinkDigest>,
 }
 
-/// A payment link that pays only once, and its payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct UsedLink {
-    pub(crate) merchant: Id,
-    pub(crate) link: LinkDigest,
-    pub(crate) pending_payment: Id,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NewTransaction {
     pub(crate) transaction: Transaction,
@@ -257,15 +209,6 @@ pub(crate) struct TransactionUpdate {
     pub(crate) amounts: Amounts,
     /// The length of the trail.
     pub(crate) steps: u32,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NumberedStep {
-    pub(crate) transaction: Id,
-    /// The index in the trail, from 0.
-    pub(crate) number: u32,
-    pub(crate) step: Step,
-    pub(crate) origin: StepOrigin,
 }
 
 /// The reason for a step.
@@ -310,14 +253,6 @@ pub(crate) struct CaptureRow {
     pub(crate) is_new: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NumberedPosting {
-    pub(crate) line: Id,
-    /// The index in the entry, from 0.
-    pub(crate) number: u32,
-    pub(crate) posting: Posting,
-}
-
 /// A new outbox entry for an acquirer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewOutboxEntry {
@@ -338,15 +273,6 @@ pub(crate) struct OutboxRetry {
     /// The number of failed attempts.
     pub(crate) attempts: u32,
     pub(crate) due: Timestamp,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NewCard {
-    pub(crate) id: Id,
-    pub(crate) merchant: Id,
-    pub(crate) created: Timestamp,
-    pub(crate) original: CardOnFile,
-    pub(crate) notes: Option<Notes>,
 }
 
 /// A notification that was recorded.
@@ -371,14 +297,6 @@ pub(crate) struct NewDispute {
     pub(crate) decision: Option<Decision>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NumberedSlice {
-    pub(crate) dispute: Id,
-    /// The index in the dispute, from 0.
-    pub(crate) number: u32,
-    pub(crate) slice: Slice,
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NewIdempotencyKey {
     pub(crate) app: Id,
@@ -395,39 +313,4 @@ pub(crate) struct KeyChange {
     pub(crate) app: Id,
     pub(crate) key: String,
     pub(crate) outcome: Outcome,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct WebhookRow {
-    pub(crate) webhook: Webhook,
-    pub(crate) secrets: WebhookSecrets,
-    /// Whether this batch inserts the row.
-    pub(crate) is_new: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ProgressRow {
-    pub(crate) webhook: Id,
-    pub(crate) progress: Progress,
-    /// Whether this batch inserts the row.
-    pub(crate) is_new: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RetryRow {
-    pub(crate) webhook: Id,
-    pub(crate) retry: Retry,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DeliveryAttemptRow {
-    pub(crate) webhook: Id,
-    pub(crate) number: u32,
-    pub(crate) attempt: DeliveryAttempt,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NewPayout {
-    pub(crate) run: PayoutRun,
-    pub(crate) payout: Payout,
 }

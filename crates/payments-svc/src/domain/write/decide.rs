@@ -17,11 +17,14 @@
 //! 6. **Balances.** A booking changes one of the rows of the merchant's balance: the first that was
 //!    loaded. A balance has no lower limit. Captures have an upper limit, [`MAX_BALANCE`].
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    mem,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use super::{
-    Action, Answer, Balance, Changes, KeyedRequest, LastStep, LoadedRows, NewIdempotencyKey,
-    Outcome, Rejection, Write,
+    Action, Answer, Balance, BatchRows, Changes, KeyedRequest, LastStep, LoadedRows,
+    NewIdempotencyKey, Outcome, Rejection, Write,
     known::{KeyState, StoredIdempotencyKey},
 };
 use crate::domain::{AcquirerKey, EventType, Fact, Id, MovementError, NewEvent, Overflow};
@@ -42,21 +45,23 @@ const MAX_BALANCE: i64 = 1 << 58;
 
 /// Decides the writes in order. `Err` is the index of a write that panicked.
 pub(crate) fn decide(
-    known: LoadedRows,
+    mut known: LoadedRows,
     batch: &[&Write],
 ) -> Result<(Vec<Result<Answer, Rejection>>, Changes), usize> {
-    let mut batch_state = Batch { known, changes: Changes::default(), request_key: None };
+    let rows = mem::take(&mut known.rows);
+    let mut batch_state = Batch { known, rows, changes: Changes::default(), request_key: None };
     let decide_one = |(index, write): (usize, &&Write)| {
         let decision = AssertUnwindSafe(|| batch_state.decide(write));
         catch_unwind(decision).map_err(|_| index)
     };
     let answers = batch.iter().enumerate().map(decide_one).collect::<Result<_, _>>()?;
-    Ok((answers, batch_state.changes))
+    Ok((answers, Changes { rows: batch_state.rows, ..batch_state.changes }))
 }
 
 /// The loaded rows, updated by every write, and the changes so far.
 struct Batch {
     known: LoadedRows,
+    rows: BatchRows,
     changes: Changes,
     /// The key at the acquirer of the current write, if it has an idempotency key.
     request_key: Option<AcquirerKey>,
@@ -137,17 +142,16 @@ impl Batch {
                 self.create_webhook(*app, details, secret)
             }
             Action::UpdateWebhook { app, webhook, update } => {
-                self.change_webhook(*app, *webhook, |known, _| known.webhook.update(update))
+                self.change_webhook(*app, *webhook, |row, _, _| row.update(update))
             }
             Action::RotateWebhook { app, webhook, secret } => {
-                self.change_webhook(*app, *webhook, |known, now| {
-                    known.secrets.rotate(secret.clone(), now);
+                self.change_webhook(*app, *webhook, |row, _, now| {
+                    row.secrets.rotate(secret.clone(), now);
                 })
             }
             Action::DeleteWebhook { app, webhook } => self.delete_webhook(*app, *webhook),
             Action::ReplayWebhook { app, webhook, after } => {
-                self.change_webhook(*app, *webhook, |known, _| {
-                    let progress = &mut known.progress;
+                self.change_webhook(*app, *webhook, |_, progress, _| {
                     progress.position = progress.position.min(*after);
                     progress.epoch = progress.epoch.saturating_add(1);
                 })
@@ -160,7 +164,7 @@ impl Batch {
                 done(Outcome::Done)
             }
             Action::DeleteEvents { events } => {
-                self.changes.deleted_events.extend(events);
+                events.iter().for_each(|event| self.rows.events.delete(*event));
                 done(Outcome::Done)
             }
             Action::SaveExpiryCursor { through } => {
@@ -202,7 +206,7 @@ impl Batch {
 
     fn add_event(&mut self, merchant: Id, event_type: EventType, fact: Fact) {
         let (id, created) = (self.id(), self.known.now);
-        self.changes.events.push(NewEvent { id, merchant, created, event_type, fact });
+        self.rows.events.insert(NewEvent { id, merchant, created, event_type, fact }.into());
     }
 
     /// The row of the merchant's balance that a booking changes, with `more` added.

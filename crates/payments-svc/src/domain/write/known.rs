@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::{Answer, Balance, KeyedRequest, MerchantTexts, Outcome, Rejection};
+use super::{Answer, Balance, BatchRows, KeyedRequest, MerchantTexts, Outcome, Rejection};
 use crate::domain::{
     AcquirerKey, Card, Decision, Descriptor, DisputeState, DisputedParts, Id, Invitation,
-    LinkDigest, Merchant, Payment, PayoutRun, Progress, RefusedStep, SandboxClock,
-    TransactionState, TransactionVersion, Webhook, WebhookSecrets,
+    LinkDigest, Merchant, Payment, PayoutRun, RefusedStep, SandboxClock, TransactionState,
+    TransactionVersion,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -21,6 +21,7 @@ pub(crate) struct LoadedRows {
     pub(crate) ids: std::vec::IntoIter<Id>,
     /// The number of rows of each merchant's balance: 1 on SQLite, 16 on PostgreSQL.
     pub(crate) shards: i64,
+    pub(crate) rows: BatchRows,
     pub(crate) keys: HashMap<(Id, String), StoredIdempotencyKey>,
     /// Transactions, each with the captures that its writes need.
     pub(crate) transactions: HashMap<Id, LoadedTransaction>,
@@ -30,8 +31,6 @@ pub(crate) struct LoadedRows {
     /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
     pub(crate) pending_payments: HashMap<Id, PendingPayment>,
-    /// Links that pay only once, by merchant, that have paid or are paying.
-    pub(crate) used_links: HashSet<(Id, LinkDigest)>,
     pub(crate) merchants: HashMap<Id, MerchantTexts>,
     pub(crate) test_merchants: HashSet<Id>,
     pub(crate) apps: HashSet<Id>,
@@ -51,8 +50,6 @@ pub(crate) struct LoadedRows {
     /// Decisions that arrived before their dispute, by the same key.
     pub(crate) waiting: HashMap<(Id, String), Decision>,
     pub(crate) invitations: HashMap<Id, InvitationState>,
-    /// All endpoints of an app, by app.
-    pub(crate) webhooks: HashMap<Id, BTreeMap<Id, WebhookState>>,
     /// By app.
     pub(crate) clocks: HashMap<Id, SandboxClock>,
     pub(crate) payout: Option<PayoutState>,
@@ -64,13 +61,13 @@ impl LoadedRows {
             now,
             ids: ids.into_iter(),
             shards,
+            rows: BatchRows::default(),
             keys: HashMap::new(),
             transactions: HashMap::new(),
             refusable_steps: HashMap::new(),
             outbox_entries: HashSet::new(),
             balances: HashMap::new(),
             pending_payments: HashMap::new(),
-            used_links: HashSet::new(),
             merchants: HashMap::new(),
             test_merchants: HashSet::new(),
             apps: HashSet::new(),
@@ -83,7 +80,6 @@ impl LoadedRows {
             disputes: HashMap::new(),
             waiting: HashMap::new(),
             invitations: HashMap::new(),
-            webhooks: HashMap::new(),
             clocks: HashMap::new(),
             payout: None,
         }
@@ -148,8 +144,6 @@ impl StoredIdempotencyKey {
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedTransaction {
     pub(crate) merchant: Id,
-    /// Whether the merchant is a test merchant.
-    pub(crate) test: bool,
     /// Used for movements without a descriptor.
     pub(crate) descriptor: Descriptor,
     pub(crate) state: TransactionState,
@@ -182,14 +176,6 @@ pub(crate) struct InvitationState {
     pub(crate) invitation: Invitation,
     /// The time of the next attempt.
     pub(crate) due: Timestamp,
-}
-
-/// An endpoint with its secrets and its progress.
-#[derive(Debug, Clone)]
-pub(crate) struct WebhookState {
-    pub(crate) webhook: Webhook,
-    pub(crate) secrets: WebhookSecrets,
-    pub(crate) progress: Progress,
 }
 
 /// The state that a payout depends on.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{EventType, NewEvent, SandboxClock};
+use crate::domain::{EventType, SandboxClock};
 
 mod api_keys;
 pub(crate) mod generators;
@@ -35,6 +35,7 @@ fn ids(first: u64, count: usize) -> Vec<Id> {
 
 /// The number of IDs that changes use.
 fn used_ids(changes: &Changes) -> usize {
+    let rows = &changes.rows;
     // The first key of an app has the app's ID.
     let further_keys = changes.api_keys.values().filter(|key| key.id != key.app);
     let is_advanced = |(_, clock): &&(Id, SandboxClock)| clock.pending.is_some();
@@ -46,27 +47,28 @@ fn used_ids(changes: &Changes) -> usize {
         + changes.invitations.len()
         + changes.pending_payments.len()
         + changes.transactions.len()
-        + changes.lines.len()
+        + rows.lines.new_rows().count()
         + changes.outbox_entries.len()
-        + changes.cards.len()
+        + rows.cards.new_rows().count()
         + changes.disputes.len()
-        + changes.frauds.len()
-        + changes.events.len()
-        + changes.webhooks.values().filter(|row| row.is_new).count()
-        + usize::from(changes.payout.is_some())
+        + rows.fraud_alerts.new_rows().count()
+        + rows.events.new_rows().count()
+        + rows.webhooks.new_rows().count()
+        + rows.payouts.new_rows().count()
 }
 
 /// The number of facts in these changes. Each has an event. A refusal is a fact, whether or not a
 /// step reverses what was refused.
 fn facts(changes: &Changes) -> usize {
-    let is_refusal = |event: &&NewEvent| event.event_type == EventType::AcquirerRefused;
-    let is_reversal = |row: &&NumberedStep| matches!(row.origin, StepOrigin::Refusal(_));
-    changes.transactions.len() + changes.steps.len()
-        - changes.steps.iter().filter(is_reversal).count()
-        + changes.events.iter().filter(is_refusal).count()
+    let rows = &changes.rows;
+    let is_refusal = |event: &&EventRow| event.event_type == EventType::AcquirerRefused;
+    let is_reversal = |row: &&StepRow| row.reverses.is_some();
+    changes.transactions.len() + rows.trail.new_rows().count()
+        - rows.trail.new_rows().filter(is_reversal).count()
+        + rows.events.new_rows().filter(is_refusal).count()
         + changes.disputes.len()
-        + changes.frauds.len()
-        + usize::from(changes.payout.is_some())
+        + rows.fraud_alerts.new_rows().count()
+        + rows.payouts.new_rows().count()
 }
 
 /// Removes the merchant's title from an invitation, so that answers can be compared: a batch uses
@@ -111,7 +113,7 @@ impl BatchTester {
         let done: Vec<&Write> = done.map(|(write, _)| *write).collect();
         let known = at_once.load(&needs, (now, ids(self.next_id, needs.ids)), (SHARDS, free));
         assert_eq!(decide(known, &done).unwrap().1, changes, "{writes:#?}");
-        assert_eq!(changes.events.len(), facts(&changes), "{changes:#?}");
+        assert_eq!(changes.rows.events.new_rows().count(), facts(&changes), "{changes:#?}");
         at_once.apply(changes);
 
         let single = writes.iter().map(|write| without_title(self.single(write, (now, free))));
@@ -157,8 +159,8 @@ fn a_refund_is_reversed_after_a_dispute_won_in_its_batch() {
     write(vec![spec(Kind::Opened, 0, 250)]);
     // An even amount means won, and one divisible by 3 a refusal, here of the third step.
     write(vec![spec(Kind::Decided, 0, 252), spec(Kind::Fraud, 2, 255)]);
-    let reversed = |origin: &&StepOrigin| matches!(origin, StepOrigin::Refusal(2));
-    assert_eq!(run.tables.origins.values().filter(reversed).count(), 1);
+    let reversed = |row: &&StepRow| row.reverses == Some(2);
+    assert_eq!(run.tables.trail.values().filter(reversed).count(), 1);
 }
 
 proptest! {

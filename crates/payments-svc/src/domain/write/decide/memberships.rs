@@ -4,8 +4,8 @@ use super::{ActionResult, Batch, done};
 use crate::domain::{
     Email, Id, Invitation, LinkSecret, Merchant, MerchantDetails, MerchantUpdate, Pricing, User,
     write::{
-        Balance, InvitationAttempt, Membership, MerchantTexts, NewInvitation, Outcome, Rejection,
-        known::InvitationState, needs::lower_case,
+        Balance, InvitationAttempt, LinkSecretRow, Membership, MerchantTexts, NewInvitation,
+        Outcome, Rejection, known::InvitationState, needs::lower_case,
     },
 };
 
@@ -58,7 +58,7 @@ impl Batch {
 
     pub(super) fn set_link_secret(&mut self, merchant: Id, secret: &LinkSecret) -> ActionResult {
         self.require_merchant(merchant)?;
-        self.changes.link_secrets.insert(merchant, (merchant, secret.clone()));
+        self.rows.link_secrets.replace(LinkSecretRow { merchant, secret: secret.clone() });
         done(Outcome::LinkSecret(merchant))
     }
 

@@ -4,12 +4,12 @@ use std::iter::{once, repeat};
 
 use super::{ActionResult, Batch, MAX_BALANCE, done};
 use crate::domain::{
-    BalanceLine, Descriptor, EventType, Fact, Id, LedgerEntry, LineKind, Movement, MovementError,
-    MovementRequest, OutboxKind, Overflow, Payout, RefusedStep, Step, TransactionChange,
+    Descriptor, EventType, Fact, Id, LedgerEntry, LineKind, Movement, MovementError,
+    MovementRequest, OutboxKind, Overflow, Payout, Posting, RefusedStep, Step, TransactionChange,
     TransactionVersion, Transfer,
     write::{
-        Balance, CaptureRow, LastStep, NewOutboxEntry, NewPayout, NumberedPosting, NumberedStep,
-        Outcome, Rejection, StepOrigin, TransactionUpdate, known::LoadedTransaction,
+        Balance, CaptureRow, LastStep, LineRow, NewOutboxEntry, Outcome, PayoutRow, PostingRow,
+        Rejection, StepOrigin, StepRow, TransactionUpdate, known::LoadedTransaction,
     },
 };
 
@@ -76,10 +76,9 @@ impl Batch {
             None => None,
         };
         let fee = change.fee.total().map_err(MovementError::from)?;
-        let line = change.booking.as_ref().map(|booking| BalanceLine {
+        let line = change.booking.as_ref().map(|booking| LineRow {
             id: self.id(),
             merchant: loaded.merchant,
-            test: loaded.test,
             created: self.known.now,
             balance: change.balance,
             fee,
@@ -110,8 +109,9 @@ impl Batch {
                 let refusable = RefusedStep { number, movement, amount, balance, fee };
                 self.known.refusable_steps.insert((transaction, *key), refusable);
             }
-            let step = step.clone();
-            self.changes.steps.push(NumberedStep { transaction, number, step, origin });
+            let (step, acquirer_key) = (step.clone(), origin.acquirer_key().copied());
+            let reverses = origin.reversed_step().copied();
+            self.rows.trail.insert(StepRow { transaction, number, step, acquirer_key, reverses });
         }
         if let (Some(line), Some(booking), Some(balance)) = (line, &change.booking, balance) {
             self.book(line, &booking.entry, balance);
@@ -145,17 +145,16 @@ impl Batch {
         }
     }
 
-    fn book(&mut self, line: BalanceLine, entry: &LedgerEntry, balance: Balance) {
+    fn book(&mut self, line: LineRow, entry: &LedgerEntry, balance: Balance) {
         self.post(line.id, entry);
-        self.changes.lines.push(line);
+        self.rows.lines.insert(line);
         self.set_balance(balance);
     }
 
     fn post(&mut self, line: Id, entry: &LedgerEntry) {
-        let postings = (0..).zip(entry.postings());
-        let postings =
-            postings.map(|(number, posting)| NumberedPosting { line, number, posting: *posting });
-        self.changes.postings.extend(postings);
+        for (number, &Posting { account, money }) in (0..).zip(entry.postings()) {
+            self.rows.postings.insert(PostingRow { line, number, account, money });
+        }
     }
 
     /// Pays out the balance of a merchant, once in a run. The first row of the balance keeps what
@@ -173,10 +172,9 @@ impl Batch {
         };
         let rest = state.merchant.balance.saturating_sub(transfer.amount.minor);
         let (debit, entry) = transfer.booking();
-        let line = BalanceLine {
+        let line = LineRow {
             id: self.id(),
             merchant,
-            test: state.merchant.details.test,
             created: self.known.now,
             balance: debit.minor,
             fee: 0,
@@ -186,9 +184,9 @@ impl Batch {
         };
         let payout = Payout { id: self.id(), line: line.id, transfer };
         let fact = Fact::Payout(payout.id);
-        self.changes.payout = Some(NewPayout { run: state.run, payout });
+        self.rows.payouts.insert(PayoutRow::new(state.run, payout));
         self.post(line.id, &entry);
-        self.changes.lines.push(line);
+        self.rows.lines.insert(line);
         for (row, minor) in rows.into_iter().zip(once(rest).chain(repeat(0))) {
             self.set_balance(Balance { minor, ..row });
         }

@@ -5,7 +5,7 @@ use crate::domain::{
     AcquirerEvent, Decision, Dispute, DisputeState, EventType, Exchange, Fact, FraudAlert, Id,
     MovementError, Notification, NotificationResult, OpenedDispute, Overflow, Slice,
     TransactionChange,
-    write::{NewDispute, NotificationRow, NumberedSlice, Outcome, Rejection, StepOrigin},
+    write::{NewDispute, NotificationRow, Outcome, Rejection, SliceRow, StepOrigin},
 };
 
 impl Batch {
@@ -53,7 +53,7 @@ impl Batch {
         let AcquirerEvent::Fraud { reported, reason } = notification.event else { return };
         let (id, created) = (self.id(), self.known.now);
         let transaction = notification.transaction;
-        self.changes.frauds.push(FraudAlert {
+        self.rows.fraud_alerts.insert(FraudAlert {
             id,
             merchant,
             transaction,
@@ -86,12 +86,9 @@ impl Batch {
         let id = self.id();
         let line =
             self.record_change(transaction, opening.change, None, StepOrigin::Dispute(id))?.line;
-        let slices = (0..).zip(&opening.slices);
-        self.changes.slices.extend(slices.map(|(number, slice)| NumberedSlice {
-            dispute: id,
-            number,
-            slice: *slice,
-        }));
+        for (number, &slice) in (0..).zip(&opening.slices) {
+            self.rows.slices.insert(SliceRow { dispute: id, number, slice });
+        }
         let dispute = Dispute {
             id,
             merchant,

@@ -10,8 +10,8 @@ use crate::domain::{
     Id, LinkDigest, Notes, OutboxKind, Payment, PaymentResult, Postponed, SendingReport,
     Transaction, TransactionVersion,
     write::{
-        KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, OutboxRetry, Outcome,
-        Rejection, UsedLink, changes::NewCard, known::KeyState,
+        CardRow, KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, OutboxRetry,
+        Outcome, Rejection, UsedLink, known::KeyState,
     },
 };
 
@@ -22,15 +22,13 @@ impl Batch {
     /// A link that pays only once is used from here on, so that two payments cannot overlap. If the
     /// payment fails, the link is free again.
     pub(super) fn begin(&mut self, payment: &Payment, link: Option<LinkDigest>) -> ActionResult {
-        let used = link.map(|link| (payment.merchant, link));
-        if used.is_some_and(|used| self.known.used_links.contains(&used)) {
+        let merchant = payment.merchant;
+        if link.is_some_and(|link| self.rows.used_links.contains(&(merchant, link))) {
             return Err(Rejection::LinkUsed);
         }
         let id = self.id();
-        if let Some((merchant, link)) = used {
-            self.known.used_links.insert((merchant, link));
-            let row = UsedLink { merchant, link, pending_payment: id };
-            self.changes.used_links.insert((merchant, link), row);
+        if let Some(link) = link {
+            self.rows.used_links.insert(UsedLink { merchant, link, pending_payment: id });
         }
         let created = self.known.now;
         self.changes.pending_payments.push(NewPendingPayment {
@@ -113,9 +111,7 @@ impl Batch {
         let version = TransactionVersion { transaction: id, steps: 0, disputed: 0 };
         self.add_event(payment.merchant, event_type, Fact::Transaction(version));
         if let Some(link) = begun.link.filter(|_| error.is_some()) {
-            let freed = (payment.merchant, link);
-            self.known.used_links.remove(&freed);
-            self.changes.freed_links.insert(freed);
+            self.rows.used_links.delete((payment.merchant, link));
         }
         let outcome = Outcome::PaymentConcluded { transaction: id, error };
         if let Some((app, key)) = begun.key {
@@ -171,7 +167,7 @@ impl Batch {
     ) -> ActionResult {
         let id = self.id();
         let (created, original) = (self.known.now, original.clone());
-        self.changes.cards.push(NewCard { id, merchant, created, original, notes: notes.cloned() });
+        self.rows.cards.insert(CardRow { id, merchant, created, original, notes: notes.cloned() });
         done(Outcome::Card(id))
     }
 }

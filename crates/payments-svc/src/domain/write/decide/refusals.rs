@@ -4,7 +4,7 @@ use super::{ActionResult, Batch, done};
 use crate::domain::{
     AcquirerKey, EventType, Fact, Id, Movement, MovementError, OutboxKind, TransactionState,
     TransactionVersion,
-    write::{Outcome, Rejection, StepOrigin},
+    write::{Outcome, RefusedVoid, Rejection, StepOrigin},
 };
 
 impl Batch {
@@ -42,7 +42,7 @@ impl Batch {
                 let origin = StepOrigin::Refusal(step.number);
                 self.record_change(transaction, reversal, None, origin)?;
             }
-            None => drop(self.changes.refused_voids.insert((transaction, step.number))),
+            None => self.rows.refused_voids.insert(RefusedVoid { transaction, step: step.number }),
         }
         self.known.refusable_steps.remove(&name);
         let version = TransactionVersion { transaction, steps: state.steps, disputed };

@@ -4,12 +4,9 @@ use jiff::Timestamp;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    DeliveryReport, DisableReason, Id, MAX_WEBHOOKS, Progress, Retry, Webhook, WebhookDetails,
+    DeliveryReport, DisableReason, Id, MAX_WEBHOOKS, Progress, Webhook, WebhookDetails,
     WebhookSecret, WebhookSecrets,
-    write::{
-        DeliveryAttemptRow, Outcome, ProgressRow, Rejection, RetryRow, WebhookRow,
-        known::WebhookState,
-    },
+    write::{AttemptRow, Outcome, ProgressRow, Rejection, RetriesOfWebhook, RetryRow, WebhookRow},
 };
 
 impl Batch {
@@ -19,104 +16,90 @@ impl Batch {
         details: &WebhookDetails,
         secret: &WebhookSecret,
     ) -> ActionResult {
-        let known = self.known.webhooks.get(&app).ok_or(Rejection::NotFound)?;
-        if known.len() >= MAX_WEBHOOKS {
+        // The app was loaded, with all its webhooks.
+        self.known.api_keys.get(&app).ok_or(Rejection::NotFound)?;
+        if self.rows.webhooks.iter().filter(|row| row.app == app).count() >= MAX_WEBHOOKS {
             return Err(Rejection::TooManyWebhooks);
         }
         let (id, created) = (self.id(), self.known.now);
         let webhook = Webhook { id, app, created, details: details.clone(), disabled: None };
         let secrets = WebhookSecrets { current: secret.clone(), previous: None };
-        let state = WebhookState { webhook, secrets, progress: Progress::new(id) };
-        self.set_progress(&state, true);
-        self.set_webhook(state, true)
+        self.rows.webhooks.insert(WebhookRow::new(webhook.clone(), secrets));
+        let progress = Progress::new(id);
+        self.rows.webhook_progress.insert(ProgressRow { webhook: id, progress });
+        done(Outcome::Webhook(Box::new(webhook)))
     }
 
-    /// Changes an endpoint of the app with `change`, which also gets the time of the batch. The
-    /// deliveries start again: a change can be the reason that they succeed.
+    /// Changes an endpoint of the app with `change`, which also gets its progress and the time of
+    /// the batch. The deliveries start again: a change can be the reason that they succeed.
     pub(super) fn change_webhook(
         &mut self,
         app: Id,
         id: Id,
-        change: impl FnOnce(&mut WebhookState, Timestamp),
+        change: impl FnOnce(&mut WebhookRow, &mut Progress, Timestamp),
     ) -> ActionResult {
-        let mut state = self.webhook(app, id)?.clone();
-        change(&mut state, self.known.now);
-        state.progress.generation = state.progress.generation.saturating_add(1);
-        self.changes.restarted_retries.insert(id);
-        let retries = self.changes.retries.range_mut((id, Id::MIN)..=(id, Id::MAX));
-        retries.for_each(|(_, row)| row.retry.failures = None);
-        self.set_progress(&state, false);
-        self.set_webhook(state, false)
+        let (mut row, mut progress) = self.webhook(app, id)?;
+        change(&mut row, &mut progress, self.known.now);
+        progress.generation = progress.generation.saturating_add(1);
+        self.rows.retries_of_webhooks.update(RetriesOfWebhook { webhook: id, failures: None });
+        self.rows.webhook_retries.update_new(|row| {
+            if row.webhook == id {
+                row.failures = None;
+            }
+        });
+        self.rows.webhook_progress.update(ProgressRow { webhook: id, progress });
+        let webhook = row.webhook();
+        self.rows.webhooks.update(row);
+        done(Outcome::Webhook(Box::new(webhook)))
     }
 
     pub(super) fn delete_webhook(&mut self, app: Id, id: Id) -> ActionResult {
-        let known = self.known.webhooks.get_mut(&app).and_then(|known| known.remove(&id));
-        known.ok_or(Rejection::NotFound)?;
-        let changes = &mut self.changes;
-        // A row that this batch inserts is not in the database.
-        if changes.webhooks.remove(&id).is_none_or(|row| !row.is_new) {
-            changes.deleted_webhooks.insert(id);
-        }
-        changes.webhook_progress.remove(&id);
-        changes.restarted_retries.remove(&id);
-        changes.retries.retain(|(webhook, _), _| *webhook != id);
-        changes.finished_retries.retain(|(webhook, _)| *webhook != id);
-        changes.delivery_attempts.retain(|(webhook, _), _| *webhook != id);
+        self.webhook(app, id)?;
+        self.rows.webhooks.delete(id);
+        self.rows.webhook_progress.delete(id);
+        self.rows.webhook_retries.retain(|(webhook, _)| *webhook != id);
+        self.rows.webhook_attempts.retain(|(webhook, _)| *webhook != id);
+        self.rows.retries_of_webhooks.delete(id);
+        self.rows.attempts_of_webhooks.delete(id);
         done(Outcome::Done)
     }
 
     pub(super) fn record_deliveries(&mut self, report: &DeliveryReport) -> ActionResult {
         let DeliveryReport { app, webhook: id, epoch, .. } = *report;
-        let mut state = self.webhook(app, id)?.clone();
-        if state.progress.epoch != epoch {
+        let (mut row, mut progress) = self.webhook(app, id)?;
+        if progress.epoch != epoch {
             return Err(Rejection::NotFound);
         }
-        let is_current = state.progress.generation == report.generation;
-        state.progress.epoch = epoch.saturating_add(1);
-        state.progress.position = report.position;
+        let is_current = progress.generation == report.generation;
+        progress.epoch = epoch.saturating_add(1);
+        progress.position = report.position;
         for event in &report.finished {
-            self.changes.retries.remove(&(id, *event));
-            self.changes.finished_retries.insert((id, *event));
+            self.rows.webhook_retries.delete((id, *event));
         }
         for retry in &report.retries {
             let failures = retry.failures.filter(|_| is_current);
-            let row = RetryRow { webhook: id, retry: Retry { failures, ..*retry } };
-            self.changes.retries.insert((id, retry.event), row);
-            self.changes.finished_retries.insert((id, retry.event));
+            let (event, transaction) = (retry.event, retry.transaction);
+            let row = RetryRow { webhook: id, event, transaction, failures };
+            self.rows.webhook_retries.replace(row);
         }
-        for attempt in &report.attempts {
-            let number = state.progress.count_attempt();
-            let row = DeliveryAttemptRow { webhook: id, number, attempt: *attempt };
-            self.changes.delivery_attempts.insert((id, number), row);
+        for &attempt in &report.attempts {
+            let number = progress.count_attempt();
+            self.rows.webhook_attempts.replace(AttemptRow { webhook: id, number, attempt });
         }
-        self.set_progress(&state, false);
-        if report.gives_up && is_current && state.webhook.disabled.is_none() {
-            state.webhook.disabled = Some(DisableReason::Failures);
-            return self.set_webhook(state, false);
+        self.rows.webhook_progress.update(ProgressRow { webhook: id, progress });
+        if report.gives_up && is_current && row.disabled.is_none() {
+            row.disabled = Some(DisableReason::Failures);
+            let webhook = row.webhook();
+            self.rows.webhooks.update(row);
+            return done(Outcome::Webhook(Box::new(webhook)));
         }
-        self.known.webhooks.entry(app).or_default().insert(id, state);
         done(Outcome::Done)
     }
 
-    fn webhook(&self, app: Id, id: Id) -> Result<&WebhookState, Rejection> {
-        let known = self.known.webhooks.get(&app).and_then(|known| known.get(&id));
-        known.ok_or(Rejection::NotFound)
-    }
-
-    fn set_progress(&mut self, state: &WebhookState, is_new: bool) {
-        let (webhook, progress) = (state.webhook.id, state.progress);
-        let changed = self.changes.webhook_progress.get(&webhook);
-        let is_new = is_new || changed.is_some_and(|row| row.is_new);
-        self.changes.webhook_progress.insert(webhook, ProgressRow { webhook, progress, is_new });
-    }
-
-    fn set_webhook(&mut self, state: WebhookState, is_new: bool) -> ActionResult {
-        let WebhookState { webhook, secrets, .. } = state.clone();
-        let outcome = Outcome::Webhook(Box::new(webhook.clone()));
-        self.known.webhooks.entry(webhook.app).or_default().insert(webhook.id, state);
-        let changed = self.changes.webhooks.get(&webhook.id);
-        let is_new = is_new || changed.is_some_and(|row| row.is_new);
-        self.changes.webhooks.insert(webhook.id, WebhookRow { webhook, secrets, is_new });
-        done(outcome)
+    fn webhook(&self, app: Id, id: Id) -> Result<(WebhookRow, Progress), Rejection> {
+        let row = self.rows.webhooks.get(&id).filter(|row| row.app == app);
+        let progress = self.rows.webhook_progress.get(&id);
+        let found = row.zip(progress).ok_or(Rejection::NotFound)?;
+        Ok((found.0.clone(), found.1.progress))
     }
 }

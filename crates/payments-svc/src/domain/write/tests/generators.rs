@@ -19,7 +19,7 @@ use crate::domain::{
     PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress, Reason, Retry, Scheme,
     SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
     hour_of,
-    write::{Action, KeyState, KeyedRequest, StepOrigin, Write},
+    write::{Action, KeyState, KeyedRequest, Write},
 };
 
 /// The kinds of writes that services put into batches.
@@ -236,7 +236,7 @@ impl Batch {
                     // again.
                     let is_used = |keyed: &KeyedRequest| {
                         let key = keyed.acquirer_key();
-                        tables.origins.values().any(|origin| origin.acquirer_key() == Some(&key))
+                        tables.trail.values().any(|row| row.acquirer_key == Some(key))
                     };
                     let is_free = |keyed: &KeyedRequest| !(is_used(keyed) && is_forgotten(keyed));
                     Write { keyed: write.keyed.filter(is_free), ..write }
@@ -448,7 +448,7 @@ impl WriteSpec {
     fn webhook(&self, tables: &Tables) -> (Id, Id) {
         let webhook = pick(&tables.webhooks, 4, self.choice);
         let own = tables.webhooks.get(&webhook).filter(|_| self.amount > 20);
-        let app = own.map(|row| row.webhook.app);
+        let app = own.map(|row| row.app);
         (app.unwrap_or_else(|| pick(&tables.apps, 3, self.second_choice)), webhook)
     }
 
@@ -457,7 +457,7 @@ impl WriteSpec {
     fn report(&self, tables: &Tables) -> DeliveryReport {
         let (app, webhook) = self.webhook(tables);
         let Self { choice, second_choice, amount, .. } = *self;
-        let progress = tables.webhook_progress.get(&webhook).copied();
+        let progress = tables.webhook_progress.get(&webhook).map(|row| row.progress);
         let Progress { generation, epoch, .. } = progress.unwrap_or(Progress::new(webhook));
         let events = BTreeSet::from([choice, second_choice, choice ^ second_choice].map(|n| n % 7));
         let (failed, finished) = (events.iter(), events.iter().map(|&number| id(number.into())));
@@ -553,8 +553,8 @@ impl WriteSpec {
             }
             Kind::Decided => AcquirerEvent::Decided { dispute, decision: Decision::Lost },
             _ if self.amount % 3 == 0 => {
-                let origins = tables.origins.values().filter_map(StepOrigin::acquirer_key);
-                let operation = origins.copied().nth(usize::from(self.second_choice) % 8);
+                let mut keys = tables.trail.values().filter_map(|row| row.acquirer_key);
+                let operation = keys.nth(usize::from(self.second_choice) % 8);
                 let operation = operation.unwrap_or(AcquirerKey::Request([7; 32]));
                 AcquirerEvent::Refused { operation, reason: None }
             }

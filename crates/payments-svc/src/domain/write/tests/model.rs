@@ -3,20 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use common::sql::{Row, Rows};
 use jiff::Timestamp;
 
-use crate::domain::write::{
-    Balance, CaptureRow, CapturesToLoad, Changes, InvitationState, KeyState, LoadedRows,
-    LoadedTransaction, Membership, MerchantTexts, Needs, NewApiKey, NewCard, NewDispute,
-    NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction,
-    NotificationRow, OutboxRetry, PayoutState, PendingPayment, StepOrigin, StoredIdempotencyKey,
-    TransactionUpdate, UsedLink, WebhookRow, WebhookState,
-};
 use crate::domain::{
-    AcquirerId, AcquirerKey, App, Authorization, BalanceLine, Capture, Challenge, Decision,
-    DeliveryAttempt, DisputeState, DisputedParts, FraudAlert, Id, Invitation, LineKind, LinkDigest,
-    LinkSecret, Merchant, NewEvent, PayoutRequest, Posting, Progress, RefusedStep, Retry,
-    SandboxClock, Slice, Step, TransactionState, User,
+    AcquirerId, AcquirerKey, App, Authorization, Capture, Challenge, Decision, DisputeState,
+    DisputedParts, FraudAlert, Id, Invitation, LineKind, LinkDigest, Merchant, PayoutRequest,
+    RefusedStep, SandboxClock, TransactionState, User,
+    write::{
+        AttemptRow, Balance, BatchRows, CaptureRow, CapturesToLoad, CardRow, Changes, EventRow,
+        InvitationState, KeyState, LineRow, LinkSecretRow, LoadedRows, LoadedTransaction,
+        Membership, MerchantTexts, Needs, NewApiKey, NewDispute, NewIdempotencyKey, NewInvitation,
+        NewOutboxEntry, NewPendingPayment, NewTransaction, NotificationRow, OutboxRetry, PayoutRow,
+        PayoutState, PendingPayment, PostingRow, ProgressRow, RefusedVoid, RetryRow, SliceRow,
+        StepRow, StoredIdempotencyKey, TransactionUpdate, UsedLink, WebhookRow,
+    },
 };
 
 /// All tables, by primary key.
@@ -32,33 +33,31 @@ pub(crate) struct Tables {
     pub(crate) merchant_users: BTreeSet<(Id, Id)>,
     pub(crate) invitations: BTreeMap<Id, InvitationRow>,
     pub(crate) pending_payments: BTreeMap<Id, PendingRow>,
-    pub(crate) link_secrets: BTreeMap<Id, (Id, LinkSecret)>,
+    pub(crate) link_secrets: BTreeMap<Id, LinkSecretRow>,
     pub(crate) used_links: BTreeMap<(Id, LinkDigest), UsedLink>,
     pub(crate) transactions: BTreeMap<Id, TransactionRow>,
-    pub(crate) trail: BTreeMap<(Id, u32), Step>,
-    /// Of each step of the trail.
-    pub(crate) origins: BTreeMap<(Id, u32), StepOrigin>,
+    pub(crate) trail: BTreeMap<(Id, u32), StepRow>,
     pub(crate) captures: BTreeMap<(Id, u32), Capture>,
-    pub(crate) refused_voids: BTreeSet<(Id, u32)>,
-    pub(crate) lines: BTreeMap<Id, BalanceLine>,
-    pub(crate) postings: BTreeMap<(Id, u32), Posting>,
+    pub(crate) refused_voids: BTreeMap<(Id, u32), RefusedVoid>,
+    pub(crate) lines: BTreeMap<Id, LineRow>,
+    pub(crate) postings: BTreeMap<(Id, u32), PostingRow>,
     pub(crate) outbox_entries: BTreeMap<Id, NewOutboxEntry>,
     /// Of postponed entries.
     pub(crate) outbox_retries: BTreeMap<Id, OutboxRetry>,
-    pub(crate) cards: BTreeMap<Id, NewCard>,
+    pub(crate) cards: BTreeMap<Id, CardRow>,
     pub(crate) notifications: BTreeMap<String, NotificationRow>,
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
-    pub(crate) slices: BTreeMap<(Id, u32), Slice>,
-    pub(crate) frauds: BTreeMap<Id, FraudAlert>,
-    pub(crate) events: BTreeMap<Id, NewEvent>,
-    pub(crate) payouts: BTreeMap<Id, NewPayout>,
+    pub(crate) slices: BTreeMap<(Id, u32), SliceRow>,
+    pub(crate) fraud_alerts: BTreeMap<Id, FraudAlert>,
+    pub(crate) events: BTreeMap<Id, EventRow>,
+    pub(crate) payouts: BTreeMap<Id, PayoutRow>,
     pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
     pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
-    pub(crate) webhook_progress: BTreeMap<Id, Progress>,
+    pub(crate) webhook_progress: BTreeMap<Id, ProgressRow>,
     /// By endpoint and event.
-    pub(crate) webhook_retries: BTreeMap<(Id, Id), Retry>,
+    pub(crate) webhook_retries: BTreeMap<(Id, Id), RetryRow>,
     /// By endpoint and number.
-    pub(crate) webhook_attempts: BTreeMap<(Id, u32), DeliveryAttempt>,
+    pub(crate) webhook_attempts: BTreeMap<(Id, u32), AttemptRow>,
     pub(crate) expired_through: Option<Id>,
     /// Of apps whose clock was changed.
     pub(crate) clocks: BTreeMap<Id, SandboxClock>,
@@ -137,7 +136,7 @@ impl Tables {
                 known.pending_payments.insert(*id, self.begun(row));
             }
         }
-        known.used_links.extend(needs.links.iter().filter(|key| self.used_links.contains_key(key)));
+        load(&mut known.rows.used_links, &self.used_links, &needs.links);
         for id in &needs.merchants {
             if let Some(merchant) = self.merchants.get(id) {
                 known.merchants.insert(*id, texts(merchant));
@@ -148,7 +147,10 @@ impl Tables {
         }
         for app in needs.locked_apps.iter().filter(|app| self.apps.contains_key(app)) {
             known.api_keys.insert(*app, self.api_keys_of(*app));
-            known.webhooks.insert(*app, self.webhooks_of(*app));
+            let own = self.webhooks.values().filter(|row| row.app == *app);
+            let own: Vec<Id> = own.map(|row| row.id).collect();
+            load(&mut known.rows.webhooks, &self.webhooks, &own);
+            load(&mut known.rows.webhook_progress, &self.webhook_progress, &own);
             known.clocks.insert(*app, self.clocks.get(app).cloned().unwrap_or_default());
         }
         known.apps.extend(needs.apps.iter().filter(|id| self.apps.contains_key(id)));
@@ -214,9 +216,8 @@ impl Tables {
         let emails: Vec<_> = self.users.values().map(email).collect();
         let merchants = self.merchants.keys();
         let emails = merchants.flat_map(|id| emails.iter().map(|email| (*id, email.clone())));
-        let refusals = self.origins.iter();
-        let refusals =
-            refusals.filter_map(|((id, _), origin)| Some((*id, *origin.acquirer_key()?)));
+        let refusals = self.trail.values();
+        let refusals = refusals.filter_map(|row| Some((row.transaction, row.acquirer_key?)));
         Needs {
             refusals: refusals.collect(),
             outbox_entries: self.outbox_entries.keys().copied().collect(),
@@ -237,15 +238,6 @@ impl Tables {
             payout: None,
             ids: 0,
         }
-    }
-
-    fn webhooks_of(&self, app: Id) -> BTreeMap<Id, WebhookState> {
-        let own = self.webhooks.values().filter(|row| row.webhook.app == app).cloned();
-        let own = own.map(|WebhookRow { webhook, secrets, .. }| {
-            let progress = self.webhook_progress[&webhook.id];
-            (webhook.id, WebhookState { webhook, secrets, progress })
-        });
-        own.collect()
     }
 
     fn api_keys_of(&self, app: Id) -> BTreeMap<Id, Option<Timestamp>> {
@@ -273,7 +265,6 @@ impl Tables {
         let own = self.captures.range((transaction.id, 0)..=(transaction.id, u32::MAX));
         LoadedTransaction {
             merchant: transaction.merchant,
-            test: transaction.test,
             descriptor: transaction.descriptor.clone(),
             state: TransactionState {
                 currency: transaction.currency,
@@ -289,15 +280,13 @@ impl Tables {
 
     /// The step with a key, unless it was refused before.
     fn refusable(&self, transaction: Id, key: AcquirerKey) -> Option<RefusedStep> {
-        let origins = || self.origins.range((transaction, 0)..=(transaction, u32::MAX));
-        let is_it = |origin: &StepOrigin| *origin == StepOrigin::Request(key);
-        let (&(_, number), _) = origins().find(|(_, origin)| is_it(origin))?;
-        let is_reversed = |origin: &StepOrigin| *origin == StepOrigin::Refusal(number);
-        let step = &self.trail[&(transaction, number)];
+        let trail = || self.trail.range((transaction, 0)..=(transaction, u32::MAX));
+        let (&(_, number), row) = trail().find(|(_, row)| row.acquirer_key == Some(key))?;
+        let step = &row.step;
         let (movement, amount, balance, fee) = (step.movement, step.amount, step.balance, step.fee);
         let refusable = RefusedStep { number, movement, amount, balance, fee };
-        let is_refused = self.refused_voids.contains(&(transaction, number))
-            || origins().any(|(_, origin)| is_reversed(origin));
+        let is_refused = self.refused_voids.contains_key(&(transaction, number))
+            || trail().any(|(_, row)| row.reverses == Some(number));
         (!is_refused).then_some(refusable)
     }
 
@@ -308,7 +297,7 @@ impl Tables {
         let mut taken = DisputedParts::new();
         for row in self.disputes.values().filter(is_open) {
             let slices = self.slices.range((row.dispute.id, 0)..=(row.dispute.id, u32::MAX));
-            for slice in slices.map(|(_, slice)| slice).filter(|slice| !slice.again) {
+            for slice in slices.map(|(_, row)| &row.slice).filter(|slice| !slice.again) {
                 taken.entry(slice.step.unwrap()).or_default().change(slice, i64::saturating_add);
             }
         }
@@ -337,7 +326,7 @@ impl Tables {
         let row = self.disputes.values().find(is_it)?;
         let id = row.dispute.id;
         let slices = self.slices.range((id, 0)..=(id, u32::MAX));
-        let slices = slices.map(|(_, slice)| *slice).collect();
+        let slices = slices.map(|(_, row)| row.slice).collect();
         Some(DisputeState { id, decision: row.decision, slices })
     }
 
@@ -357,10 +346,9 @@ impl Tables {
 
     fn payout(&self, request: PayoutRequest, now: Timestamp) -> Option<PayoutState> {
         let PayoutRequest { run, merchant, delay } = request;
-        let is_it =
-            |paid: &NewPayout| paid.run.day == run.day && paid.payout.transfer.merchant == merchant;
+        let is_it = |paid: &PayoutRow| paid.day == run.day && paid.transfer.merchant == merchant;
         let is_done = self.payouts.values().any(is_it);
-        let is_held = |line: &&BalanceLine| {
+        let is_held = |line: &&LineRow| {
             line.merchant == merchant
                 && line.kind == LineKind::Capture
                 && line.created > now - delay
@@ -373,9 +361,39 @@ impl Tables {
     /// Applies the changes: deletes, then updates, then inserts. Panics if a row is inserted twice,
     /// or if an updated row does not exist.
     pub(crate) fn apply(&mut self, changes: Changes) {
+        self.apply_rows(&changes.rows);
         self.delete(&changes);
         self.update(&changes);
         self.insert(changes);
+    }
+
+    fn apply_rows(&mut self, rows: &BatchRows) {
+        for webhook in rows.retries_of_webhooks.deleted_keys() {
+            self.webhook_retries.retain(|(of, _), _| of != webhook);
+        }
+        for webhook in rows.attempts_of_webhooks.deleted_keys() {
+            self.webhook_attempts.retain(|(of, _), _| of != webhook);
+        }
+        for restarted in rows.retries_of_webhooks.updated_rows() {
+            let own = self.webhook_retries.values_mut();
+            let own = own.filter(|row| row.webhook == restarted.webhook);
+            own.for_each(|row| row.failures = restarted.failures);
+        }
+        apply(&mut self.webhooks, &rows.webhooks);
+        apply(&mut self.webhook_progress, &rows.webhook_progress);
+        apply(&mut self.webhook_retries, &rows.webhook_retries);
+        apply(&mut self.webhook_attempts, &rows.webhook_attempts);
+        apply(&mut self.link_secrets, &rows.link_secrets);
+        apply(&mut self.trail, &rows.trail);
+        apply(&mut self.lines, &rows.lines);
+        apply(&mut self.postings, &rows.postings);
+        apply(&mut self.payouts, &rows.payouts);
+        apply(&mut self.cards, &rows.cards);
+        apply(&mut self.slices, &rows.slices);
+        apply(&mut self.refused_voids, &rows.refused_voids);
+        apply(&mut self.fraud_alerts, &rows.fraud_alerts);
+        apply(&mut self.events, &rows.events);
+        apply(&mut self.used_links, &rows.used_links);
     }
 
     fn delete(&mut self, changes: &Changes) {
@@ -384,23 +402,12 @@ impl Tables {
         }
         self.outbox_entries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
         self.outbox_retries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
-        self.events.retain(|id, _| !changes.deleted_events.contains(id));
         self.invitations.retain(|id, _| !changes.deleted_invitations.contains(id));
         let membership = |row: &InvitationRow| (row.new.merchant, row.new.user);
         self.invitations
             .retain(|_, row| !changes.deleted_invitations_of.contains(&membership(row)));
         self.pending_payments.retain(|id, _| !changes.deleted_pending_payments.contains(id));
         self.keys.retain(|name, _| !changes.deleted_keys.contains(name));
-        for id in &changes.deleted_webhooks {
-            assert!(self.webhooks.remove(id).is_some(), "{id}");
-            assert!(self.webhook_progress.remove(id).is_some(), "{id}");
-            self.webhook_retries.retain(|(webhook, _), _| webhook != id);
-            self.webhook_attempts.retain(|(webhook, _), _| webhook != id);
-        }
-        self.webhook_retries.retain(|key, _| !changes.finished_retries.contains(key));
-        self.webhook_attempts.retain(|key, _| !changes.delivery_attempts.contains_key(key));
-        self.used_links.retain(|link, _| !changes.freed_links.contains(link));
-        self.link_secrets.retain(|merchant, _| !changes.link_secrets.contains_key(merchant));
         let is_gone = |row: &&Membership| row.existed && !row.exists;
         for row in changes.merchant_apps.values().filter(is_gone) {
             assert!(self.merchant_apps.remove(&(row.merchant, row.member)).is_some(), "{row:?}");
@@ -456,17 +463,6 @@ impl Tables {
         for (key, change) in &changes.concluded_keys {
             self.keys.get_mut(key).unwrap().state = KeyState::Answered(change.outcome.clone());
         }
-        for (id, row) in changes.webhooks.iter().filter(|(_, row)| !row.is_new) {
-            *self.webhooks.get_mut(id).unwrap() = row.clone();
-        }
-        for (id, row) in changes.webhook_progress.iter().filter(|(_, row)| !row.is_new) {
-            *self.webhook_progress.get_mut(id).unwrap() = row.progress;
-        }
-        for ((webhook, _), retry) in &mut self.webhook_retries {
-            if changes.restarted_retries.contains(webhook) {
-                retry.failures = None;
-            }
-        }
         self.expired_through = changes.expired_through.or(self.expired_through);
         for (app, clock) in changes.clocks.values() {
             assert!(self.apps.contains_key(app), "{app}");
@@ -480,20 +476,9 @@ impl Tables {
             .into_iter()
             .map(|new| (new.transaction.id, TransactionRow { new, steps: 0 }));
         add(&mut self.transactions, transactions);
-        let origins = changes.steps.iter();
-        let origins = origins.map(|row| ((row.transaction, row.number), row.origin));
-        add(&mut self.origins, origins.collect::<Vec<_>>());
-        add(
-            &mut self.trail,
-            changes.steps.into_iter().map(|row| ((row.transaction, row.number), row.step)),
-        );
         let captures = changes.captures.into_iter().filter(|(_, row)| row.is_new);
         add(&mut self.captures, captures.map(|(key, CaptureRow { captured, .. })| (key, captured)));
-        add(&mut self.lines, changes.lines.into_iter().map(|line| (line.id, line)));
-        let postings = changes.postings.into_iter();
-        add(&mut self.postings, postings.map(|row| ((row.line, row.number), row.posting)));
         add(&mut self.outbox_entries, changes.outbox_entries.into_iter().map(|row| (row.id, row)));
-        add(&mut self.payouts, changes.payout.into_iter().map(|row| (row.payout.id, row)));
         add(
             &mut self.pending_payments,
             changes
@@ -501,17 +486,7 @@ impl Tables {
                 .into_iter()
                 .map(|new| (new.id, PendingRow { new, authorization: None, challenge: None })),
         );
-        add(&mut self.used_links, changes.used_links);
-        add(&mut self.link_secrets, changes.link_secrets);
-        add(&mut self.cards, changes.cards.into_iter().map(|row| (row.id, row)));
         add(&mut self.disputes, changes.disputes);
-        let slices = changes.slices.into_iter();
-        add(&mut self.slices, slices.map(|row| ((row.dispute, row.number), row.slice)));
-        for refused in changes.refused_voids {
-            assert!(self.refused_voids.insert(refused), "{refused:?} is inserted twice");
-        }
-        add(&mut self.frauds, changes.frauds.into_iter().map(|row| (row.id, row)));
-        add(&mut self.events, changes.events.into_iter().map(|row| (row.id, row)));
         let api_keys = changes.api_keys.into_iter();
         add(&mut self.api_keys, api_keys.map(|(id, new)| (id, ApiKeyRow { new, last_used: None })));
         add(&mut self.apps, changes.apps.into_iter().map(|app| (app.id, app)));
@@ -531,15 +506,6 @@ impl Tables {
         for (key, row) in changes.merchant_users.into_iter().filter(|(_, row)| is_new(row)) {
             assert!(self.merchant_users.insert(key), "{row:?}");
         }
-        let webhooks = changes.webhooks.into_iter().filter(|(_, row)| row.is_new);
-        let stored = webhooks.map(|(id, row)| (id, WebhookRow { is_new: false, ..row }));
-        add(&mut self.webhooks, stored);
-        let begun = changes.webhook_progress.into_iter().filter(|(_, row)| row.is_new);
-        add(&mut self.webhook_progress, begun.map(|(id, row)| (id, row.progress)));
-        let retries = changes.retries.into_iter();
-        add(&mut self.webhook_retries, retries.map(|(key, row)| (key, row.retry)));
-        let attempts = changes.delivery_attempts.into_iter();
-        add(&mut self.webhook_attempts, attempts.map(|(key, row)| (key, row.attempt)));
         add(&mut self.notifications, changes.notifications);
         add(&mut self.keys, changes.keys);
     }
@@ -552,6 +518,29 @@ fn texts(merchant: &Merchant) -> MerchantTexts {
         name: details.name.clone(),
         email: details.email.clone(),
         descriptor: details.descriptor.clone(),
+    }
+}
+
+/// Loads the rows with these keys.
+fn load<'a, R: Row + Clone + 'a>(
+    rows: &mut Rows<R>,
+    table: &BTreeMap<R::Key, R>,
+    keys: impl IntoIterator<Item = &'a R::Key>,
+) where
+    R::Key: 'a,
+{
+    keys.into_iter().filter_map(|key| table.get(key)).for_each(|row| rows.load(row.clone()));
+}
+
+/// Deletes, updates and inserts rows. Panics if a row is inserted twice, or if an updated row does
+/// not exist.
+fn apply<R: Row + Clone>(table: &mut BTreeMap<R::Key, R>, rows: &Rows<R>) {
+    rows.deleted_keys().for_each(|key| drop(table.remove(key)));
+    for row in rows.updated_rows() {
+        assert!(table.insert(row.key(), row.clone()).is_some(), "{:?} does not exist", row.key());
+    }
+    for row in rows.new_rows() {
+        assert!(table.insert(row.key(), row.clone()).is_none(), "{:?} comes twice", row.key());
     }
 }
 

@@ -17,7 +17,7 @@ impl Endpoint {
     fn new() -> Self {
         let run = BatchTester::new();
         let (&webhook, row) = run.tables.webhooks.first_key_value().unwrap();
-        let app = row.webhook.app;
+        let app = row.app;
         let mut endpoint = Self { run, app, webhook };
         endpoint.write(endpoint.report(20)).unwrap();
         endpoint
@@ -90,7 +90,7 @@ impl Endpoint {
     }
 
     fn progress(&self) -> Progress {
-        self.run.tables.webhook_progress[&self.webhook]
+        self.run.tables.webhook_progress[&self.webhook].progress
     }
 
     /// The recorded retries: the events, and whether they have failed.
@@ -103,11 +103,11 @@ impl Endpoint {
     fn attempts(&self) -> Vec<&DeliveryAttempt> {
         let rows = self.run.tables.webhook_attempts.iter();
         let own = rows.filter(|((webhook, _), _)| *webhook == self.webhook);
-        own.map(|(_, attempt)| attempt).collect()
+        own.map(|(_, row)| &row.attempt).collect()
     }
 
     fn disabled(&self) -> Option<DisableReason> {
-        self.run.tables.webhooks[&self.webhook].webhook.disabled
+        self.run.tables.webhooks[&self.webhook].disabled
     }
 }
 
@@ -123,7 +123,7 @@ fn second(report: DeliveryReport) -> Action {
 #[test]
 fn a_new_endpoint_receives_the_events_after_its_creation() {
     let run = BatchTester::new();
-    for (webhook, progress) in &run.tables.webhook_progress {
+    for (webhook, ProgressRow { progress, .. }) in &run.tables.webhook_progress {
         assert_eq!((progress.position, progress.next_attempt), (*webhook, 0));
     }
     assert_eq!(run.tables.webhook_progress.len(), run.tables.webhooks.len());

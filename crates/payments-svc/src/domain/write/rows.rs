@@ -1,0 +1,307 @@
+//! The rows that batches load and change, each described once: its table, its key, the columns that
+//! never change, and those that do.
+
+use common::{row, rows};
+use jiff::{Timestamp, civil::Date};
+
+use crate::domain::{
+    Account, AcquirerKey, BalanceLine, CardOnFile, DeliveryAttempt, DisableReason, EventType, Fact,
+    Failures, FraudAlert, Id, LineKind, LinkDigest, LinkSecret, Money, NewEvent, Notes, Payout,
+    PayoutFormat, PayoutRun, Progress, Retry, SavedCard, Slice, Step, Transfer, Webhook,
+    WebhookDetails, WebhookSecrets, WebhookUpdate,
+};
+
+rows! {
+    /// All rows of a batch. Rows that another batch can insert, too, come last.
+    pub(crate) struct BatchRows {
+        webhooks: WebhookRow,
+        webhook_progress: ProgressRow,
+        retries_of_webhooks: RetriesOfWebhook,
+        attempts_of_webhooks: AttemptsOfWebhook,
+        webhook_retries: RetryRow,
+        webhook_attempts: AttemptRow,
+        link_secrets: LinkSecretRow,
+        trail: StepRow,
+        lines: LineRow,
+        postings: PostingRow,
+        payouts: PayoutRow,
+        cards: CardRow,
+        slices: SliceRow,
+        refused_voids: RefusedVoid,
+        fraud_alerts: FraudAlert,
+        events: EventRow,
+        used_links: UsedLink,
+    }
+}
+
+row! {
+    /// An endpoint of an app.
+    pub(crate) struct WebhookRow in "webhooks" {
+        key { id: Id = "id" }
+        fixed { app: Id = "app", created: Timestamp = "created" }
+        changing {
+            details: WebhookDetails = ..,
+            disabled: Option<DisableReason> = "disabled",
+            secrets: WebhookSecrets = ..,
+        }
+    }
+}
+
+impl WebhookRow {
+    pub(crate) fn new(webhook: Webhook, secrets: WebhookSecrets) -> Self {
+        let Webhook { id, app, created, details, disabled } = webhook;
+        Self { id, app, created, details, disabled, secrets }
+    }
+
+    pub(crate) fn update(&mut self, update: &WebhookUpdate) {
+        let mut webhook = self.webhook();
+        webhook.update(update);
+        (self.details, self.disabled) = (webhook.details, webhook.disabled);
+    }
+
+    pub(crate) fn webhook(&self) -> Webhook {
+        let Self { id, app, created, details, disabled, secrets: _ } = self;
+        let (details, disabled) = (details.clone(), *disabled);
+        Webhook { id: *id, app: *app, created: *created, details, disabled }
+    }
+}
+
+row! {
+    /// How far the deliveries to an endpoint are.
+    pub(crate) struct ProgressRow in "webhook_progress" {
+        key { webhook: Id = "webhook" }
+        fixed {}
+        changing { progress: Progress = .. }
+    }
+}
+
+row! {
+    /// An event that is delivered again.
+    pub(crate) struct RetryRow in "webhook_retries" {
+        key { webhook: Id = "webhook", event: Id = "event" }
+        fixed { transaction: Option<Id> = "transaction" }
+        changing { failures: Option<Failures> = .. }
+    }
+}
+
+impl RetryRow {
+    pub(crate) fn retry(&self) -> Retry {
+        let Self { webhook: _, event, transaction, failures } = *self;
+        Retry { event, transaction, failures }
+    }
+}
+
+row! {
+    /// All retries of an endpoint: they start again, or are deleted with it.
+    pub(crate) struct RetriesOfWebhook in "webhook_retries" {
+        key { webhook: Id = "webhook" }
+        fixed {}
+        changing { failures: Option<Failures> = .. }
+    }
+}
+
+row! {
+    /// One of the last attempts of an endpoint. The numbers begin again after the maximum.
+    pub(crate) struct AttemptRow in "webhook_attempts" {
+        key { webhook: Id = "webhook", number: u32 = "number" }
+        fixed { attempt: DeliveryAttempt = .. }
+        changing {}
+    }
+}
+
+row! {
+    /// All attempts of an endpoint, to delete them.
+    pub(crate) struct AttemptsOfWebhook in "webhook_attempts" {
+        key { webhook: Id = "webhook" }
+        fixed {}
+        changing {}
+    }
+}
+
+row! {
+    /// The key that signs the payment links of a merchant.
+    pub(crate) struct LinkSecretRow in "link_secrets" {
+        key { merchant: Id = "merchant" }
+        fixed { secret: LinkSecret = "secret" }
+        changing {}
+    }
+}
+
+row! {
+    /// A payment link that pays only once, and its payment.
+    pub(crate) struct UsedLink in "used_links" {
+        key { merchant: Id = "merchant", link: LinkDigest = "link" }
+        fixed { pending_payment: Id = "pending_payment" }
+        changing {}
+    }
+}
+
+row! {
+    /// A step of the trail of a transaction.
+    pub(crate) struct StepRow in "trail" {
+        key {
+            transaction: Id = "transaction",
+            /// The index in the trail, from 0.
+            number: u32 = "step",
+        }
+        fixed {
+            step: Step = ..,
+            /// The key of a capture, refund or void at the acquirer.
+            acquirer_key: Option<AcquirerKey> = "acquirer_key",
+            /// The step that this one reverses, because the acquirer refused it.
+            reverses: Option<u32> = "reverses",
+        }
+        changing {}
+    }
+}
+
+row! {
+    /// A capture or a void that the acquirer refused, and that no step reverses.
+    pub(crate) struct RefusedVoid in "refused_voids" {
+        key { transaction: Id = "transaction", step: u32 = "step" }
+        fixed {}
+        changing {}
+    }
+}
+
+row! {
+    /// A line of a merchant's balance.
+    pub(crate) struct LineRow in "lines" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            created: Timestamp = "created",
+            balance: i64 = "balance",
+            fee: i64 = "fee",
+            kind: LineKind = "kind",
+            transaction: Option<Id> = "transaction",
+            amount: Money = ..,
+        }
+        changing {}
+    }
+}
+
+impl LineRow {
+    pub(crate) fn line(&self, test: bool) -> BalanceLine {
+        let Self { id, merchant, created, balance, fee, kind, transaction, amount } = *self;
+        BalanceLine { id, merchant, test, created, balance, fee, kind, transaction, amount }
+    }
+}
+
+row! {
+    /// A posting of the ledger entry of a line.
+    pub(crate) struct PostingRow in "postings" {
+        key {
+            line: Id = "line",
+            /// The index in the entry, from 0.
+            number: u32 = "number",
+        }
+        fixed { account: Account = "account", money: Money = .. }
+        changing {}
+    }
+}
+
+row! {
+    /// A payout and its run.
+    pub(crate) struct PayoutRow in "payouts" {
+        key { id: Id = "id" }
+        fixed {
+            day: Date = "day",
+            test: bool = "test",
+            format: PayoutFormat = "format",
+            line: Id = "line",
+            transfer: Transfer = ..,
+        }
+        changing {}
+    }
+}
+
+impl PayoutRow {
+    pub(crate) fn new(run: PayoutRun, payout: Payout) -> Self {
+        let PayoutRun { day, test, format } = run;
+        let Payout { id, line, transfer } = payout;
+        Self { id, day, test, format, line, transfer }
+    }
+
+    pub(crate) fn payout(self) -> Payout {
+        let Self { id, line, transfer, .. } = self;
+        Payout { id, line, transfer }
+    }
+}
+
+row! {
+    /// A card that a merchant saved.
+    pub(crate) struct CardRow in "cards" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            created: Timestamp = "created",
+            original: CardOnFile = ..,
+            notes: Option<Notes> = "notes",
+        }
+        changing {}
+    }
+}
+
+impl CardRow {
+    pub(crate) fn saved_card(self) -> SavedCard {
+        let Self { id, merchant, created, original, notes } = self;
+        SavedCard {
+            id,
+            merchant,
+            created,
+            card: original.card,
+            notes: notes.map(|notes| notes.as_str().to_owned()),
+        }
+    }
+}
+
+row! {
+    /// What a dispute took out of a capture.
+    pub(crate) struct SliceRow in "slices" {
+        key {
+            dispute: Id = "dispute",
+            /// The index in the dispute, from 0.
+            number: u32 = "number",
+        }
+        fixed { slice: Slice = .. }
+        changing {}
+    }
+}
+
+row! {
+    /// An event: references, not data.
+    pub(crate) struct EventRow in "events" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            created: Timestamp = "created",
+            event_type: EventType = "type",
+            transaction: Option<Id> = "transaction",
+            steps: Option<u32> = "steps",
+            disputed: Option<i64> = "disputed",
+            /// The dispute, fraud alert or payout.
+            object: Option<Id> = "object",
+        }
+        changing {}
+    }
+}
+
+impl From<NewEvent> for EventRow {
+    fn from(NewEvent { id, merchant, created, event_type, fact }: NewEvent) -> Self {
+        let (transaction, object) = (fact.transaction().copied(), fact.object().copied());
+        let version = fact.version();
+        let (steps, disputed) = version.map(|version| (version.steps, version.disputed)).unzip();
+        Self { id, merchant, created, event_type, transaction, steps, disputed, object }
+    }
+}
+
+impl EventRow {
+    /// `None` if the columns do not fit together.
+    pub(crate) fn event(&self) -> Option<NewEvent> {
+        let Self { id, merchant, created, event_type, transaction, steps, disputed, object } =
+            *self;
+        let fact = Fact::new(event_type, transaction, (steps, disputed), object)?;
+        Some(NewEvent { id, merchant, created, event_type, fact })
+    }
+}
