@@ -1,6 +1,6 @@
 //! The rows of a table that a batch loads and changes.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use super::{Row, RowWriter};
 
@@ -56,6 +56,11 @@ impl<R: Row> Rows<R> {
     /// All rows, as the batch left them, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = &R> {
         self.0.values().filter_map(State::row)
+    }
+
+    /// The rows with these keys, as the batch left them.
+    pub fn range(&self, keys: RangeInclusive<R::Key>) -> impl Iterator<Item = &R> {
+        self.0.range(keys).filter_map(|(_, state)| state.row())
     }
 
     /// Adds a new row. If the batch deleted a row with its key, the new row replaces it.

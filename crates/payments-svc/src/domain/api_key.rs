@@ -42,6 +42,10 @@ impl ApiKeyDigest {
         Self(Sha256::digest(key).into())
     }
 
+    pub(crate) fn stored(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+
     pub(crate) fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

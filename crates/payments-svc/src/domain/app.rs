@@ -1,5 +1,6 @@
 //! Apps, and the users of merchants.
 
+use common::row;
 use jiff::Timestamp;
 
 use super::{
@@ -15,11 +16,15 @@ pub(crate) struct App {
     pub(crate) created: Timestamp,
 }
 
-/// A person who is a member of a merchant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct User {
-    pub(crate) id: Id,
-    pub(crate) email: Email,
-    /// The time of the first invitation.
-    pub(crate) created: Timestamp,
+row! {
+    /// A person who is a member of a merchant.
+    pub(crate) struct User in "users" {
+        key { id: Id = "id" }
+        fixed {
+            email: Email = "email",
+            /// The time of the first invitation.
+            created: Timestamp = "created",
+        }
+        changing {}
+    }
 }

@@ -1,5 +1,6 @@
 //! Merchants: the businesses that receive the money of payments.
 
+use common::row;
 use jiff::Timestamp;
 
 use super::{
@@ -11,16 +12,19 @@ mod values;
 
 pub(crate) use values::{Country, Descriptor, Email, Iban, Name, Notes, Website};
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Merchant {
-    pub(crate) id: Id,
-    /// The merchant key of payment links: a UUID, public, not a credential.
-    pub(crate) key: String,
-    pub(crate) created: Timestamp,
-    pub(crate) details: MerchantDetails,
-    pub(crate) pricing: Pricing,
-    /// In minor units of the merchant's currency. Can be negative.
-    pub(crate) balance: i64,
+row! {
+    pub(crate) struct Merchant in "merchants" {
+        key { id: Id = "id" }
+        fixed {
+            /// The merchant key of payment links: a UUID, public, not a credential.
+            key: String = "key",
+            created: Timestamp = "created",
+            pricing: Pricing = ..,
+            /// In minor units of the merchant's currency. Can be negative. 0 where it is not read.
+            balance: i64 = [0],
+        }
+        changing { details: MerchantDetails = .. }
+    }
 }
 
 impl Merchant {

@@ -56,19 +56,18 @@ mod rows;
 pub(crate) mod tests;
 
 pub(crate) use changes::{
-    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
-    NewApiKey, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPendingPayment,
-    NewTransaction, NotificationRow, OutboxRetry, StepOrigin, TransactionUpdate,
+    CaptureRow, Changes, KeyChange, MerchantTexts, NewDispute, NewIdempotencyKey, NewOutboxEntry,
+    NewPendingPayment, NewTransaction, NotificationRow, OutboxRetry, StepOrigin, TransactionUpdate,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{
-    InvitationState, KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingPayment,
-    StoredIdempotencyKey,
+    KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingPayment, StoredIdempotencyKey,
 };
 pub(crate) use needs::{CapturesToLoad, Needs};
 pub(crate) use rows::{
-    AttemptRow, BatchRows, CardRow, EventRow, LineRow, LinkSecretRow, PayoutRow, PostingRow,
-    ProgressRow, RefusedVoid, RetriesOfWebhook, RetryRow, SliceRow, StepRow, UsedLink, WebhookRow,
+    ApiKeyRow, AppRow, AttemptRow, Balance, BatchRows, CardRow, EventRow, InvitationRow, LineRow,
+    LinkSecretRow, MerchantApp, MerchantUser, PayoutRow, PostingRow, ProgressRow, RefusedVoid,
+    RetriesOfWebhook, RetryRow, SliceRow, StepRow, UsedLink, WebhookRow,
 };
 
 /// A change of the store. With an idempotency key, it is executed only once.

@@ -11,16 +11,15 @@ use jiff::Timestamp;
 use crate::domain::{
     AcquirerName, Amount, Amounts, ApiKeyDetails, App, Capture, Card, CardOnFile, Country,
     Currency, CustomData, Delivery, DeliveryAttempt, DeliveryOutcome, Descriptor, Dispute, Email,
-    EventTypes, Expiry, Factor, Failures, Fee, Iban, Id, Merchant, MerchantDetails, Money,
-    Movement, Name, Payment, Ppm, Pricing, ProcessingError, Progress, Reason, RefusedStep,
-    SandboxClock, Scheme, Slice, Step, Terms, ThreeDSecure, Transaction, Transfer, User,
-    WebhookDetails, WebhookSecret, WebhookSecrets, WebhookUrl, Website,
+    EventTypes, Expiry, Factor, Failures, Fee, Iban, Id, MerchantDetails, Money, Movement, Name,
+    Payment, Ppm, Pricing, ProcessingError, Progress, Reason, RefusedStep, SandboxClock, Scheme,
+    Slice, Step, Terms, ThreeDSecure, Transaction, Transfer, WebhookDetails, WebhookSecret,
+    WebhookSecrets, WebhookUrl, Website,
 };
 
 use super::values::{advances, read_advances};
 
 group! { App { id: Id = "id", name: Option<Name> = "name", created: Timestamp = "created" } }
-group! { User { id: Id = "id", email: Email = "email", created: Timestamp = "created" } }
 group! {
     ApiKeyDetails {
         id: Id = "id",
@@ -49,16 +48,6 @@ group! {
         country: Country = "country",
         registration_number: Option<Name> = "number",
         iban: Option<Iban> = "iban",
-    }
-}
-group! {
-    Merchant {
-        id: Id = "id",
-        key: String = "key",
-        created: Timestamp = "created",
-        details: MerchantDetails = ..,
-        pricing: Pricing = ..,
-        balance: i64 = [0],
     }
 }
 group! { Terms { currency: Currency = "currency", test: bool = "test", pricing: Pricing = .. } }

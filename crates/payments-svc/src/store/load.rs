@@ -28,11 +28,11 @@ use super::{
     values::{acquirer_key, bytes},
 };
 use crate::domain::{
-    Amounts, Capture, Card, DisputeState, DisputedParts, Id, Invitation, Name, Payment, Pricing,
-    RefusedStep, SandboxClock, Slice, TransactionState, Website, merchant_title,
+    Amounts, Capture, Card, DisputeState, DisputedParts, Id, Invitation, Merchant, Name, Payment,
+    Pricing, RefusedStep, Slice, TransactionState, Website, merchant_title,
     write::{
-        CapturesToLoad, InvitationState, LoadedRows, LoadedTransaction, MerchantTexts, Needs,
-        PendingPayment, ProgressRow, UsedLink, WebhookRow,
+        ApiKeyRow, AppRow, CapturesToLoad, InvitationRow, LoadedRows, LoadedTransaction,
+        MerchantApp, MerchantUser, Needs, PendingPayment, ProgressRow, UsedLink, WebhookRow,
     },
 };
 
@@ -62,19 +62,14 @@ pub(super) const EMAIL: &str = "users.email";
 /// Rows that PostgreSQL locks; see the module for the order.
 pub(super) const LOCKED: [Query; 5] = [
     Query {
-        select: || "SELECT id, name, email, descriptor, test FROM merchants".to_owned(),
+        select: || format!("SELECT {} FROM merchants", Merchant::of("merchants")),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: Some("merchants"),
         keys: |needs| needs.merchants.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let merchant = columns.read()?;
-            let (name, email, descriptor) = (columns.read()?, columns.read()?, columns.read()?);
-            if columns.read()? {
-                known.test_merchants.insert(merchant);
-            }
-            known.merchants.insert(merchant, MerchantTexts { merchant, name, email, descriptor });
+            known.rows.merchants.load(Group::read(columns)?);
             Ok(())
         },
     },
@@ -110,12 +105,13 @@ pub(super) const LOCKED: [Query; 5] = [
     },
     Query {
         select: || {
-            "SELECT invitations.id, invitations.merchant, \"user\", users.email, merchants.name,
-                     website, country, apps.name, attempts, due
+            format!(
+                "SELECT {}, users.email, merchants.name, website, country, apps.name
                  FROM invitations JOIN users ON users.id = \"user\"
                      JOIN merchants ON merchants.id = invitations.merchant
-                     LEFT JOIN apps ON apps.id = app"
-                .to_owned()
+                     LEFT JOIN apps ON apps.id = app",
+                InvitationRow::of("invitations")
+            )
         },
         key: &[("invitations.id", Kind::Bytes)],
         rest: "",
@@ -123,15 +119,15 @@ pub(super) const LOCKED: [Query; 5] = [
         keys: |needs| needs.invitations.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let (id, membership) = (columns.read()?, (columns.read()?, columns.read()?));
+            let row = InvitationRow::read(columns)?;
             let to = columns.read()?;
             let (name, website): (Option<Name>, Website) = (columns.read()?, columns.read()?);
             let merchant = merchant_title(name.as_ref(), &website).to_owned();
             let (country, app) = (columns.read()?, columns.read()?);
-            let attempts = columns.read()?;
+            let (id, attempts) = (row.id, row.attempts);
             let invitation = Invitation { id, to, merchant, country, app, attempts };
-            let due = columns.read()?;
-            known.invitations.insert(id, InvitationState { membership, invitation, due });
+            known.rows.invitations.load(row);
+            known.invitations.insert(id, invitation);
             Ok(())
         },
     },
@@ -166,36 +162,27 @@ pub(super) const LOCKED: [Query; 5] = [
     },
     // The lock covers the API keys and webhooks of the app: their number is limited.
     Query {
-        select: || format!("SELECT id, {} FROM apps", SandboxClock::of("apps")),
+        select: || format!("SELECT {} FROM apps", AppRow::of("apps")),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: Some("apps"),
         keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
         values: none,
-        read: |known, columns| {
-            let app = columns.read()?;
-            known.api_keys.entry(app).or_default();
-            known.clocks.insert(app, Group::read(columns)?);
-            Ok(())
-        },
+        read: app,
     },
 ];
 
 /// Rows that are read after the locks; see the module for the order.
 pub(super) const READ: [Query; 20] = [
     Query {
-        select: || "SELECT app, id, last_used FROM api_keys".to_owned(),
+        select: || format!("SELECT {} FROM api_keys", ApiKeyRow::of("api_keys")),
         key: &[("app", Kind::Bytes)],
         rest: "",
         lock: None,
         keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let (app, key) = (columns.read()?, columns.read()?);
-            let last_used = columns.read()?;
-            if let Some(keys) = known.api_keys.get_mut(&app) {
-                keys.insert(key, last_used);
-            }
+            known.rows.api_keys.load(Group::read(columns)?);
             Ok(())
         },
     },
@@ -442,26 +429,23 @@ pub(super) const READ: [Query; 20] = [
         read: member,
     },
     Query {
-        select: || "SELECT id FROM apps".to_owned(),
+        select: || format!("SELECT {} FROM apps", AppRow::of("apps")),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: None,
         keys: |needs| needs.apps.iter().map(Id::param).collect(),
         values: none,
-        read: |known, columns| {
-            known.apps.insert(columns.read()?);
-            Ok(())
-        },
+        read: app,
     },
     Query {
-        select: || "SELECT merchant, app FROM merchant_apps".to_owned(),
+        select: || format!("SELECT {} FROM merchant_apps", MerchantApp::of("merchant_apps")),
         key: &[("merchant", Kind::Bytes), ("app", Kind::Bytes)],
         rest: "",
         lock: None,
         keys: |needs| pairs(&needs.merchant_apps),
         values: none,
         read: |known, columns| {
-            known.merchant_apps.insert((columns.read()?, columns.read()?));
+            known.rows.merchant_apps.load(Group::read(columns)?);
             Ok(())
         },
     },
@@ -520,8 +504,14 @@ pub(super) const READ: [Query; 20] = [
     },
 ];
 
+fn app(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
+    known.rows.apps.load(Group::read(columns)?);
+    Ok(())
+}
+
 fn member(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
-    known.merchant_users.insert((columns.read()?, columns.read()?));
+    let (merchant, user) = (columns.read()?, columns.read()?);
+    known.rows.merchant_users.load(MerchantUser { merchant, user });
     Ok(())
 }
 

@@ -2,18 +2,17 @@
 //!
 //! The order of the tables in [`write()`] is the order in which a batch may wait for another one.
 
-use common::sql::{Kind, Param, RowWriter, Stored as _, Table};
+use common::sql::{Kind, Param, Row as _, RowWriter, Stored as _, Table};
 
 use super::{
     outcomes,
-    values::{advances, bytes, millis, month, optional, year},
+    values::{bytes, millis, month, optional, year},
 };
 use crate::domain::{
-    ApiKeyUse, App, Challenge, Decision, Id, Merchant, SandboxClock, User,
+    Challenge, Decision, Id, User,
     write::{
-        Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
-        NewApiKey, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPendingPayment,
-        NewTransaction, NotificationRow, OutboxRetry, TransactionUpdate,
+        CaptureRow, Changes, KeyChange, NewDispute, NewIdempotencyKey, NewOutboxEntry,
+        NewPendingPayment, NewTransaction, NotificationRow, OutboxRetry, TransactionUpdate,
     },
 };
 
@@ -30,30 +29,17 @@ pub(super) fn write<'a, R: RowWriter<'a>>(
     changes: &'a Changes,
     rows: &mut R,
 ) -> Result<(), R::Error> {
-    let has_ended = |membership: &&Membership| membership.has_ended();
-    let is_new = |membership: &&Membership| membership.is_new();
-
     changes.rows.write(rows)?;
 
-    rows.delete(&API_KEY_IDS, &changes.deleted_api_keys)?;
     rows.delete(&OUTBOX_IDS, &changes.deleted_outbox_entries)?;
-    rows.delete(&INVITATION_IDS, &changes.deleted_invitations)?;
-    rows.delete(&INVITATIONS_OF_USERS, &changes.deleted_invitations_of)?;
     rows.delete(&PENDING_PAYMENT_IDS, &changes.deleted_pending_payments)?;
     rows.delete(&IDEMPOTENCY_KEYS, &changes.deleted_keys)?;
-    rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
-    rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
 
-    rows.update(&CLOCKS, changes.clocks.values())?;
-    rows.update(&API_KEY_USES, changes.api_key_uses.values())?;
-    rows.update(&MERCHANT_TEXTS, changes.merchant_texts.values())?;
-    rows.update(&ATTEMPTS, changes.attempts.values())?;
     rows.update(&PREPARED, changes.authorizations.values())?;
     rows.update(&CHALLENGES, changes.challenges.values())?;
     rows.update(&TRANSACTION_UPDATES, changes.transaction_updates.values())?;
     rows.update(&CAPTURE_UPDATES, changes.captures.values().filter(|capture| !capture.is_new))?;
     rows.update(&OUTBOX_RETRIES, changes.outbox_retries.values())?;
-    rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;
     rows.update(&CONCLUDED_KEYS, changes.concluded_keys.values())?;
     rows.update(&EXPIRY, &changes.expired_through)?;
@@ -66,16 +52,8 @@ pub(super) fn write<'a, R: RowWriter<'a>>(
     rows.insert(&OUTBOX, &changes.outbox_entries)?;
     rows.insert(&PENDING_PAYMENTS, &changes.pending_payments)?;
     rows.insert(&DISPUTES, changes.disputes.values())?;
-    // On PostgreSQL, inserting an app adds its first key if the key is missing.
-    rows.insert(&API_KEYS, changes.api_keys.values())?;
-    rows.insert(&APPS, &changes.apps)?;
-    rows.insert(&MERCHANTS, &changes.merchants)?;
-    rows.insert(&BALANCES, &changes.new_balances)?;
-    rows.insert(&INVITATIONS, changes.invitations.values())?;
 
-    rows.insert(&USERS, changes.users.values())?;
-    rows.insert(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(is_new))?;
-    rows.insert(&NEW_APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(is_new))?;
+    rows.insert(&User::INSERT, changes.users.values())?;
     rows.insert(&NOTIFICATIONS, changes.notifications.values())?;
     rows.insert(&IDEMPOTENCY, changes.keys.values())
 }
@@ -96,129 +74,8 @@ macro_rules! table {
     };
 }
 
-table! { API_KEY_IDS: "api_keys", Id = id, key { "id" Bytes: id.param() } {} }
 table! { OUTBOX_IDS: "outbox", Id = id, key { "id" Bytes: id.param() } {} }
-table! { INVITATION_IDS: "invitations", Id = id, key { "id" Bytes: id.param() } {} }
 table! { PENDING_PAYMENT_IDS: "pending_payments", Id = id, key { "id" Bytes: id.param() } {} }
-table! {
-    INVITATIONS_OF_USERS: "invitations", (Id, Id) = (merchant, user),
-    key { "merchant" Bytes: merchant.param(), "user" Bytes: user.param() } {}
-}
-
-table! {
-    APPS: "apps", App = app,
-    key { "id" Bytes: app.id.param() }
-    {
-        "name" Text: app.name.param(),
-        "created" Int: millis(app.created),
-    }
-}
-
-table! {
-    CLOCKS: "apps", (Id, SandboxClock) = (app, clock),
-    key { "id" Bytes: app.param() }
-    {
-        "advances" Text: advances(clock),
-        "pending_advance" Bytes: clock.pending.param(),
-    }
-}
-
-table! {
-    API_KEYS: "api_keys", NewApiKey = key,
-    key { "id" Bytes: key.id.param() }
-    {
-        "app" Bytes: key.app.param(),
-        "digest" Bytes: key.digest.as_bytes().param(),
-        "name" Text: key.name.param(),
-        "created" Int: millis(key.created),
-    }
-}
-
-table! {
-    API_KEY_USES: "api_keys", ApiKeyUse = used,
-    key { "id" Bytes: used.key.param() }
-    { "last_used" Int: millis(used.hour) }
-}
-
-table! {
-    USERS: "users", User = user,
-    key { "id" Bytes: user.id.param() }
-    { "email" Text: user.email.param(), "created" Int: millis(user.created) }
-}
-
-table! {
-    MERCHANTS: "merchants", Merchant = Merchant { id, key, created, details, pricing, balance: _ },
-    key { "id" Bytes: id.param() }
-    {
-        "key" Text: key.param(),
-        "created" Int: millis(*created),
-        "name" Text: details.name.param(),
-        "currency" Text: details.currency.param(),
-        "test" Bool: details.test.param(),
-        "email" Text: details.email.param(),
-        "website" Text: details.website.param(),
-        "descriptor" Text: details.descriptor.param(),
-        "country" Text: details.country.param(),
-        "number" Text: details.registration_number.param(),
-        "iban" Text: details.iban.param(),
-        "fee_rate" Int: pricing.rate.param(),
-        "fee_flat_currency" Text: pricing.flat.currency.param(),
-        "fee_flat" Int: pricing.flat.minor.param(),
-        "fee_dispute_currency" Text: pricing.dispute.currency.param(),
-        "fee_dispute" Int: pricing.dispute.minor.param(),
-    }
-}
-
-table! {
-    MERCHANT_TEXTS: "merchants", MerchantTexts = texts,
-    key { "id" Bytes: texts.merchant.param() }
-    {
-        "name" Text: texts.name.param(), "email" Text: texts.email.param(),
-        "descriptor" Text: texts.descriptor.param(),
-    }
-}
-
-table! {
-    BALANCES: "balances", Balance = balance,
-    key { "merchant" Bytes: balance.merchant.param(), "shard" Int: balance.shard.param() }
-    { "balance" Int: balance.minor.param() }
-}
-
-table! {
-    NEW_APPS_OF_MERCHANTS: "merchant_apps", Membership = membership,
-    key { "merchant" Bytes: membership.merchant.param(), "app" Bytes: membership.member.param() }
-    { "test" Bool: membership.test.param() }
-}
-
-table! {
-    APPS_OF_MERCHANTS: "merchant_apps", Membership = membership,
-    key { "merchant" Bytes: membership.merchant.param(), "app" Bytes: membership.member.param() } {}
-}
-
-table! {
-    USERS_OF_MERCHANTS: "merchant_users", Membership = membership,
-    key {
-        "merchant" Bytes: membership.merchant.param(), "user" Bytes: membership.member.param(),
-    } {}
-}
-
-table! {
-    INVITATIONS: "invitations", NewInvitation = invitation,
-    key { "id" Bytes: invitation.id.param() }
-    {
-        "merchant" Bytes: invitation.merchant.param(),
-        "app" Bytes: invitation.app.param(),
-        "user" Bytes: invitation.user.param(),
-        "created" Int: millis(invitation.created),
-    }
-}
-
-table! {
-    ATTEMPTS: "invitations", InvitationAttempt = attempt,
-    key { "id" Bytes: attempt.invitation.param() }
-    { "attempts" Int: attempt.attempts.param(), "due" Int: millis(attempt.due) }
-}
-
 table! {
     PENDING_PAYMENTS: "pending_payments",
     NewPendingPayment = NewPendingPayment { id, key, created, payment, link },

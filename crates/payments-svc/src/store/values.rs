@@ -6,10 +6,11 @@ use common::sql::{BadCell, Cell, ColumnError, Columns, Kind, Param, Stored};
 use jiff::Timestamp;
 
 use crate::domain::{
-    Account, AcquirerId, AcquirerKey, AcquirerName, Advance, AdvanceBy, Amount, Card, Country,
-    Currency, CustomData, Decision, Descriptor, DisableReason, Email, EventType, EventTypes,
-    FraudReason, Iban, Id, LineKind, LinkSecret, Movement, Name, Notes, OutboxKind, PayoutFormat,
-    Ppm, ProcessingError, SandboxClock, Scheme, ThreeDSecure, WebhookSecret, WebhookUrl, Website,
+    Account, AcquirerId, AcquirerKey, AcquirerName, Advance, AdvanceBy, Amount, ApiKeyDigest, Card,
+    Country, Currency, CustomData, Decision, Descriptor, DisableReason, Email, EventType,
+    EventTypes, FraudReason, Iban, Id, LineKind, LinkSecret, Movement, Name, Notes, OutboxKind,
+    PayoutFormat, Ppm, ProcessingError, SandboxClock, Scheme, ThreeDSecure, WebhookSecret,
+    WebhookUrl, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
@@ -62,6 +63,7 @@ stored! {
     DisableReason as String: |reason| text(reason.name()), |name| Self::from_name(&name);
     LinkSecret as String: |secret| text(secret.expose()), |text| Some(Self::new(text.into()));
     AcquirerKey as Vec<u8>: |key| Param::Bytes(key.as_bytes().into()), |key| Self::of_bytes(&key);
+    ApiKeyDigest as [u8; 32]: |digest| digest.as_bytes().param(), |digest| Some(Self::stored(digest));
     WebhookSecret as Vec<u8>: |secret| Param::Bytes(secret.as_bytes().into()), Self::stored;
     Ppm as u32: |share| Param::Int(share.parts().into()), |parts| Some(Self::stored(parts));
     Amount as i64: |amount| Param::Int(amount.minor()), |minor| Self::new(minor).ok();

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::{BatchRows, KeyState, Outcome};
 use crate::domain::{
-    AcquirerId, AcquirerKey, AcquirerName, Amounts, ApiKeyDigest, ApiKeyUse, App, Capture,
-    Challenge, Decision, Descriptor, Dispute, Email, Id, LinkDigest, Merchant, Name, OutboxKind,
-    Payment, SandboxClock, Transaction, User,
+    AcquirerId, AcquirerKey, AcquirerName, Amounts, Capture, Challenge, Decision, Descriptor,
+    Dispute, Email, Id, LinkDigest, Merchant, MerchantDetails, Name, OutboxKind, Payment,
+    Transaction, User,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -16,36 +16,8 @@ use crate::domain::{
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Changes {
     pub(crate) rows: BatchRows,
-    /// New rows.
-    pub(crate) apps: Vec<App>,
-    /// New rows, by ID.
-    pub(crate) api_keys: BTreeMap<Id, NewApiKey>,
-    /// Updates, by ID of the key.
-    pub(crate) api_key_uses: BTreeMap<Id, ApiKeyUse>,
-    /// Deletes, by ID.
-    pub(crate) deleted_api_keys: BTreeSet<Id>,
     /// New rows, by e-mail address in lower case.
     pub(crate) users: BTreeMap<String, User>,
-    /// New rows.
-    pub(crate) merchants: Vec<Merchant>,
-    /// Updates.
-    pub(crate) merchant_texts: BTreeMap<Id, MerchantTexts>,
-    /// New rows.
-    pub(crate) new_balances: Vec<Balance>,
-    /// Updates, by merchant and shard.
-    pub(crate) balances: BTreeMap<(Id, i64), Balance>,
-    /// New and deleted rows, by merchant and app.
-    pub(crate) merchant_apps: BTreeMap<(Id, Id), Membership>,
-    /// New and deleted rows, by merchant and user.
-    pub(crate) merchant_users: BTreeMap<(Id, Id), Membership>,
-    /// New rows.
-    pub(crate) invitations: BTreeMap<Id, NewInvitation>,
-    /// Updates of invitations. The invitation may be deleted in the same batch.
-    pub(crate) attempts: BTreeMap<Id, InvitationAttempt>,
-    /// Deletes, by ID.
-    pub(crate) deleted_invitations: BTreeSet<Id>,
-    /// Deletes of all invitations of a merchant and user.
-    pub(crate) deleted_invitations_of: BTreeSet<(Id, Id)>,
     /// New pending payments.
     pub(crate) pending_payments: Vec<NewPendingPayment>,
     /// Updates of pending payments: the acquirer's ID of the authorization.
@@ -80,8 +52,6 @@ pub(crate) struct Changes {
     pub(crate) deleted_keys: BTreeSet<(Id, String)>,
     /// The new position of the expiry job.
     pub(crate) expired_through: Option<Id>,
-    /// Updates of apps.
-    pub(crate) clocks: BTreeMap<Id, (Id, SandboxClock)>,
 }
 
 impl Changes {
@@ -89,16 +59,6 @@ impl Changes {
         !self.rows.are_changed()
             && Self { rows: BatchRows::default(), ..self.clone() } == Self::default()
     }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NewApiKey {
-    /// The first key has the ID of its app.
-    pub(crate) id: Id,
-    pub(crate) app: Id,
-    pub(crate) digest: ApiKeyDigest,
-    pub(crate) name: Option<Name>,
-    pub(crate) created: Timestamp,
 }
 
 /// The texts of a merchant that an update can change.
@@ -111,6 +71,11 @@ pub(crate) struct MerchantTexts {
 }
 
 impl MerchantTexts {
+    pub(crate) fn of(merchant: &Merchant) -> Self {
+        let MerchantDetails { name, email, descriptor, .. } = merchant.details.clone();
+        Self { merchant: merchant.id, name, email, descriptor }
+    }
+
     /// The merchant as its creation returned it, to answer a repeated request: with these texts and
     /// balance 0. Nothing else of a merchant can change.
     #[must_use]
@@ -120,62 +85,6 @@ impl MerchantTexts {
         merchant.details.descriptor = self.descriptor.clone();
         Merchant { balance: 0, ..merchant }
     }
-}
-
-/// A row of a merchant's balance. The balance is the sum of the merchant's rows. PostgreSQL has
-/// several, so that batches do not wait for each other: see `store/postgres/batch.rs`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Balance {
-    pub(crate) merchant: Id,
-    /// The number of the row, from 0.
-    pub(crate) shard: i64,
-    /// Minor units of the merchant's currency.
-    pub(crate) minor: i64,
-}
-
-/// A membership of an app or user, before and after the batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Membership {
-    pub(crate) merchant: Id,
-    /// An app or a user.
-    pub(crate) member: Id,
-    /// Whether the merchant is a test merchant. The table `merchant_apps` has a copy of this flag,
-    /// because an index on the copy has the order of the list of merchants. The table
-    /// `merchant_users` has none: always false.
-    pub(crate) test: bool,
-    /// Whether the row existed before the batch.
-    pub(crate) existed: bool,
-    /// Whether the row exists after the batch.
-    pub(crate) exists: bool,
-}
-
-impl Membership {
-    pub(crate) fn is_new(&self) -> bool {
-        self.exists && !self.existed
-    }
-
-    pub(crate) fn has_ended(&self) -> bool {
-        self.existed && !self.exists
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NewInvitation {
-    pub(crate) id: Id,
-    pub(crate) merchant: Id,
-    /// The app that invites the user.
-    pub(crate) app: Id,
-    pub(crate) user: Id,
-    pub(crate) created: Timestamp,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InvitationAttempt {
-    pub(crate) invitation: Id,
-    /// The number of attempts, including this one.
-    pub(crate) attempts: u32,
-    /// The time of the next attempt.
-    pub(crate) due: Timestamp,
 }
 
 /// A new pending payment.

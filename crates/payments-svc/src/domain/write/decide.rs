@@ -134,8 +134,7 @@ impl Batch {
                 self.start_invitation_attempt(*invitation, *jitter)
             }
             Action::RemoveInvitation { invitation } => {
-                self.known.invitations.remove(invitation);
-                self.changes.deleted_invitations.insert(*invitation);
+                self.rows.invitations.delete(*invitation);
                 done(Outcome::Done)
             }
             Action::CreateWebhook { app, details, secret } => {
@@ -211,18 +210,13 @@ impl Batch {
 
     /// The row of the merchant's balance that a booking changes, with `more` added.
     fn balance(&self, merchant: Id, more: i64) -> Result<Balance, MovementError> {
-        let rows = self.known.balances.get(&merchant).and_then(|rows| rows.first());
-        let row = rows.copied().ok_or(Overflow)?;
+        let row = *self.balances(merchant).next().ok_or(Overflow)?;
         let minor = row.minor.checked_add(more).ok_or(Overflow)?;
         Ok(Balance { minor, ..row })
     }
 
-    fn set_balance(&mut self, balance: Balance) {
-        let rows = self.known.balances.entry(balance.merchant).or_default();
-        match rows.iter_mut().find(|row| row.shard == balance.shard) {
-            Some(row) => *row = balance,
-            None => rows.push(balance),
-        }
-        self.changes.balances.insert((balance.merchant, balance.shard), balance);
+    /// The loaded rows of a merchant's balance.
+    fn balances(&self, merchant: Id) -> impl Iterator<Item = &Balance> {
+        self.rows.balances.range((merchant, i64::MIN)..=(merchant, i64::MAX))
     }
 }

@@ -1,14 +1,13 @@
 //! The loaded rows of a batch.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::{Answer, Balance, BatchRows, KeyedRequest, MerchantTexts, Outcome, Rejection};
+use super::{Answer, BatchRows, KeyedRequest, Outcome, Rejection};
 use crate::domain::{
     AcquirerKey, Card, Decision, Descriptor, DisputeState, DisputedParts, Id, Invitation,
-    LinkDigest, Merchant, Payment, PayoutRun, RefusedStep, SandboxClock, TransactionState,
-    TransactionVersion,
+    LinkDigest, Merchant, Payment, PayoutRun, RefusedStep, TransactionState, TransactionVersion,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -28,30 +27,18 @@ pub(crate) struct LoadedRows {
     /// Steps that were not refused before, by transaction and key at the acquirer.
     pub(crate) refusable_steps: HashMap<(Id, AcquirerKey), RefusedStep>,
     pub(crate) outbox_entries: HashSet<Id>,
-    /// By merchant. A booking needs one row, a payout all rows.
-    pub(crate) balances: HashMap<Id, Vec<Balance>>,
     pub(crate) pending_payments: HashMap<Id, PendingPayment>,
-    pub(crate) merchants: HashMap<Id, MerchantTexts>,
-    pub(crate) test_merchants: HashSet<Id>,
-    pub(crate) apps: HashSet<Id>,
-    /// The API keys of each app, with the hour of their last use.
-    pub(crate) api_keys: HashMap<Id, BTreeMap<Id, Option<Timestamp>>>,
     pub(crate) users: HashSet<Id>,
     /// By address in lower case.
     pub(crate) users_by_email: HashMap<String, Id>,
-    /// By merchant and user.
-    pub(crate) merchant_users: HashSet<(Id, Id)>,
-    /// By merchant and app.
-    pub(crate) merchant_apps: HashSet<(Id, Id)>,
     /// Recorded notifications, by the acquirer's ID.
     pub(crate) notifications: HashSet<String>,
     /// By transaction and the acquirer's ID of the dispute.
     pub(crate) disputes: HashMap<(Id, String), DisputeState>,
     /// Decisions that arrived before their dispute, by the same key.
     pub(crate) waiting: HashMap<(Id, String), Decision>,
-    pub(crate) invitations: HashMap<Id, InvitationState>,
-    /// By app.
-    pub(crate) clocks: HashMap<Id, SandboxClock>,
+    /// Beside their rows.
+    pub(crate) invitations: HashMap<Id, Invitation>,
     pub(crate) payout: Option<PayoutState>,
 }
 
@@ -66,21 +53,13 @@ impl LoadedRows {
             transactions: HashMap::new(),
             refusable_steps: HashMap::new(),
             outbox_entries: HashSet::new(),
-            balances: HashMap::new(),
             pending_payments: HashMap::new(),
-            merchants: HashMap::new(),
-            test_merchants: HashSet::new(),
-            apps: HashSet::new(),
-            api_keys: HashMap::new(),
             users: HashSet::new(),
             users_by_email: HashMap::new(),
-            merchant_users: HashSet::new(),
-            merchant_apps: HashSet::new(),
             notifications: HashSet::new(),
             disputes: HashMap::new(),
             waiting: HashMap::new(),
             invitations: HashMap::new(),
-            clocks: HashMap::new(),
             payout: None,
         }
     }
@@ -168,21 +147,11 @@ pub(crate) struct PendingPayment {
     pub(crate) link: Option<LinkDigest>,
 }
 
-/// An invitation that waits to be sent.
-#[derive(Debug, Clone)]
-pub(crate) struct InvitationState {
-    /// The merchant and the user.
-    pub(crate) membership: (Id, Id),
-    pub(crate) invitation: Invitation,
-    /// The time of the next attempt.
-    pub(crate) due: Timestamp,
-}
-
 /// The state that a payout depends on.
 #[derive(Debug, Clone)]
 pub(crate) struct PayoutState {
     pub(crate) run: PayoutRun,
-    /// Its field `balance` is not loaded. Use [`LoadedRows::balances`].
+    /// Its field `balance` is not loaded. Use its rows.
     pub(crate) merchant: Merchant,
     /// The sum of the balance lines of captures that are too young, in minor units.
     pub(crate) held: i64,

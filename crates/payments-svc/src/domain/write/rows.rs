@@ -5,15 +5,22 @@ use common::{row, rows};
 use jiff::{Timestamp, civil::Date};
 
 use crate::domain::{
-    Account, AcquirerKey, BalanceLine, CardOnFile, DeliveryAttempt, DisableReason, EventType, Fact,
-    Failures, FraudAlert, Id, LineKind, LinkDigest, LinkSecret, Money, NewEvent, Notes, Payout,
-    PayoutFormat, PayoutRun, Progress, Retry, SavedCard, Slice, Step, Transfer, Webhook,
-    WebhookDetails, WebhookSecrets, WebhookUpdate,
+    Account, AcquirerKey, ApiKeyDigest, App, BalanceLine, CardOnFile, DeliveryAttempt,
+    DisableReason, EventType, Fact, Failures, FraudAlert, Id, LineKind, LinkDigest, LinkSecret,
+    Merchant, Money, Name, NewEvent, Notes, Payout, PayoutFormat, PayoutRun, Progress, Retry,
+    SandboxClock, SavedCard, Slice, Step, Transfer, Webhook, WebhookDetails, WebhookSecrets,
+    WebhookUpdate,
 };
 
 rows! {
     /// All rows of a batch. Rows that another batch can insert, too, come last.
     pub(crate) struct BatchRows {
+        apps: AppRow,
+        api_keys: ApiKeyRow,
+        merchants: Merchant,
+        balances: Balance,
+        invitations_of_users: InvitationsOfUser,
+        invitations: InvitationRow,
         webhooks: WebhookRow,
         webhook_progress: ProgressRow,
         retries_of_webhooks: RetriesOfWebhook,
@@ -30,7 +37,111 @@ rows! {
         refused_voids: RefusedVoid,
         fraud_alerts: FraudAlert,
         events: EventRow,
+        merchant_users: MerchantUser,
+        merchant_apps: MerchantApp,
         used_links: UsedLink,
+    }
+}
+
+row! {
+    /// An app. Its lock covers its API keys and webhooks, whose number is limited.
+    pub(crate) struct AppRow in "apps" {
+        key { id: Id = "id" }
+        fixed { name: Option<Name> = "name", created: Timestamp = "created" }
+        changing { clock: SandboxClock = .. }
+    }
+}
+
+impl AppRow {
+    pub(crate) fn app(self) -> App {
+        let Self { id, name, created, clock: _ } = self;
+        App { id, name, created }
+    }
+}
+
+row! {
+    /// An API key of an app. The first key has the ID of the app.
+    pub(crate) struct ApiKeyRow in "api_keys" {
+        key { id: Id = "id" }
+        fixed {
+            app: Id = "app",
+            digest: ApiKeyDigest = "digest",
+            name: Option<Name> = "name",
+            created: Timestamp = "created",
+        }
+        changing {
+            /// The hour of the last use.
+            last_used: Option<Timestamp> = "last_used",
+        }
+    }
+}
+
+row! {
+    /// A row of a merchant's balance. The balance is the sum of the merchant's rows. PostgreSQL has
+    /// several, so that batches do not wait for each other: see `store/postgres/batch.rs`.
+    #[derive(Copy)]
+    pub(crate) struct Balance in "balances" {
+        key {
+            merchant: Id = "merchant",
+            /// The number of the row, from 0.
+            shard: i64 = "shard",
+        }
+        fixed {}
+        changing {
+            /// Minor units of the merchant's currency.
+            minor: i64 = "balance",
+        }
+    }
+}
+
+row! {
+    /// An app that is a member of a merchant.
+    pub(crate) struct MerchantApp in "merchant_apps" {
+        key { merchant: Id = "merchant", app: Id = "app" }
+        fixed {
+            /// A copy from the merchant, because an index on it has the order of the list of
+            /// merchants.
+            test: bool = "test",
+        }
+        changing {}
+    }
+}
+
+row! {
+    /// A user who is a member of a merchant.
+    pub(crate) struct MerchantUser in "merchant_users" {
+        key { merchant: Id = "merchant", user: Id = "user" }
+        fixed {}
+        changing {}
+    }
+}
+
+row! {
+    /// An invitation that waits to be sent.
+    pub(crate) struct InvitationRow in "invitations" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            /// The app that invites the user.
+            app: Id = "app",
+            user: Id = "user",
+            created: Timestamp = "created",
+        }
+        changing {
+            /// The number of attempts, including the current one.
+            attempts: u32 = "attempts",
+            /// The time of the next attempt.
+            due: Timestamp = "due",
+        }
+    }
+}
+
+row! {
+    /// All invitations of a user to a merchant, to delete them.
+    pub(crate) struct InvitationsOfUser in "invitations" {
+        key { merchant: Id = "merchant", user: Id = "user" }
+        fixed {}
+        changing {}
     }
 }
 

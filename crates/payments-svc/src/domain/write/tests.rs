@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{EventType, SandboxClock};
+use crate::domain::EventType;
 
 mod api_keys;
 pub(crate) mod generators;
@@ -37,14 +37,14 @@ fn ids(first: u64, count: usize) -> Vec<Id> {
 fn used_ids(changes: &Changes) -> usize {
     let rows = &changes.rows;
     // The first key of an app has the app's ID.
-    let further_keys = changes.api_keys.values().filter(|key| key.id != key.app);
-    let is_advanced = |(_, clock): &&(Id, SandboxClock)| clock.pending.is_some();
-    changes.apps.len()
-        + changes.clocks.values().filter(is_advanced).count()
+    let further_keys = rows.api_keys.new_rows().filter(|key| key.id != key.app);
+    let is_advanced = |row: &&AppRow| row.clock.pending.is_some();
+    rows.apps.new_rows().count()
+        + rows.apps.updated_rows().filter(is_advanced).count()
         + further_keys.count()
         + changes.users.len()
-        + changes.merchants.len()
-        + changes.invitations.len()
+        + rows.merchants.new_rows().count()
+        + rows.invitations.new_rows().count()
         + changes.pending_payments.len()
         + changes.transactions.len()
         + rows.lines.new_rows().count()

@@ -32,12 +32,15 @@
 //! Inside one process, running batches never need the same row of [`LOCKED`]: see `lock_keys` in
 //! `store/batch.rs`.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::LazyLock,
+};
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
     postgres::{Error, Pool, Statement, Transaction},
-    sql::{Columns, Kind, Param, PostgresRows, Stored as _},
+    sql::{Columns, Group, Kind, Param, PostgresRows, Stored as _},
 };
 use jiff::Timestamp;
 use tokio_postgres::{Row, types::ToSql};
@@ -49,7 +52,7 @@ use super::super::{
 };
 use crate::domain::{
     Id, PayoutRequest,
-    write::{Balance, Changes, LoadedRows, Needs, PayoutState, Write},
+    write::{Changes, LoadedRows, Needs, PayoutState, Write},
 };
 
 /// Settings of the database connections of a service, after those of `common`. An index serves
@@ -188,7 +191,7 @@ pub(super) async fn load(
 
     let mut plan = Plan::default();
     for (sql, query) in &QUERIES[..LOCKED.len()] {
-        plan.keys(sql, query, &needs);
+        plan.keys(sql, query, &needs, Target::Locked(query));
     }
     if !transactions.is_empty() {
         plan.arrays(BALANCES, vec![transactions], Vec::new(), Target::Balances);
@@ -207,7 +210,7 @@ pub(super) async fn load(
         );
     }
     for (sql, query) in &QUERIES[LOCKED.len()..] {
-        plan.keys(sql, query, &needs);
+        plan.keys(sql, query, &needs, Target::Rows(query));
     }
     plan.values(NEW_IDS, [Param::Int(count)], Target::IdGenerator);
 
@@ -215,16 +218,17 @@ pub(super) async fn load(
     let (ids, now) = new_ids(results.last().and_then(|rows| rows.first()))?;
     let mut known = LoadedRows::new(now, ids, SHARDS);
     let mut is_open_run = false;
+    let mut found = BTreeSet::new();
     for (target, rows) in plan.0.iter().map(|(_, _, target)| target).zip(&results) {
         for row in rows {
             let columns = &mut Columns::from(row);
             match target {
-                Target::Rows(query) => (query.read)(&mut known, columns)?,
-                Target::Balances => {
-                    let (merchant, shard) = (columns.read()?, columns.read()?);
-                    let balance = Balance { merchant, shard, minor: columns.read()? };
-                    known.balances.entry(merchant).or_default().push(balance);
+                Target::Locked(query) => {
+                    found.insert(Columns::from(row).read::<Id>()?.param().owned());
+                    (query.read)(&mut known, columns)?;
                 }
+                Target::Rows(query) => (query.read)(&mut known, columns)?,
+                Target::Balances => known.rows.balances.load(Group::read(columns)?),
                 Target::OpenRun => is_open_run = true,
                 Target::Held => held = columns.read()?,
                 Target::Payout => {
@@ -237,7 +241,7 @@ pub(super) async fn load(
             }
         }
     }
-    let locked = locked(open, batch, &needs, &known).await?;
+    let locked = locked(open, batch, &needs, &known, &found).await?;
     Ok((known, locked))
 }
 
@@ -246,6 +250,8 @@ type Params<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
 
 /// The destination of the rows of a statement.
 enum Target {
+    /// Rows of [`LOCKED`]. The first column is the ID.
+    Locked(&'static Query),
     Rows(&'static Query),
     Balances,
     OpenRun,
@@ -260,8 +266,8 @@ struct Plan<'a>(Vec<(&'a str, Params<'a>, Target)>);
 
 impl<'a> Plan<'a> {
     /// Adds a statement that finds rows by key, unless there are no keys.
-    fn keys(&mut self, sql: &'a str, query: &'static Query, needs: &'a Needs) {
-        self.arrays(sql, arrays(query, needs), (query.values)(needs), Target::Rows(query));
+    fn keys(&mut self, sql: &'a str, query: &'static Query, needs: &'a Needs, target: Target) {
+        self.arrays(sql, arrays(query, needs), (query.values)(needs), target);
     }
 
     /// Adds a statement with arrays and further values, unless the arrays are empty.
@@ -329,46 +335,38 @@ async fn locked(
     batch: &[&Write],
     needs: &Needs,
     known: &LoadedRows,
+    found: &BTreeSet<Param<'static>>,
 ) -> Result<Vec<usize>, Error> {
-    let merchants = needs.merchants.iter().filter(|id| !known.merchants.contains_key(id));
-    let pending_payments =
-        needs.pending_payments.iter().filter(|id| !known.pending_payments.contains_key(id));
-    let invitations = needs.invitations.iter().filter(|id| !known.invitations.contains_key(id));
-    let transactions = needs.transactions.keys().filter(|id| !known.transactions.contains_key(id));
-    let apps = needs.locked_apps.iter().filter(|id| !known.api_keys.contains_key(id));
+    // Each statement, with the IDs that the load did not find.
+    let missing: Vec<(String, Vec<Param<'_>>)> = LOCKED
+        .iter()
+        .map(|query| {
+            let missing = (query.keys)(needs).into_iter().filter(|id| !found.contains(id));
+            let table = query.lock.unwrap_or_default();
+            (format!("SELECT id FROM {table} WHERE id = ANY($1)"), missing.collect())
+        })
+        .collect();
     let mut plan = Plan::default();
-    for (sql, ids) in [
-        ("SELECT id FROM merchants WHERE id = ANY($1)", merchants.map(Id::param).collect()),
-        (
-            "SELECT id FROM pending_payments WHERE id = ANY($1)",
-            pending_payments.map(Id::param).collect(),
-        ),
-        ("SELECT id FROM invitations WHERE id = ANY($1)", invitations.map(Id::param).collect()),
-        ("SELECT id FROM transactions WHERE id = ANY($1)", transactions.map(Id::param).collect()),
-        ("SELECT id FROM apps WHERE id = ANY($1)", apps.map(Id::param).collect()),
-    ] {
-        plan.arrays(sql, vec![ids], Vec::new(), Target::IdGenerator);
+    for (sql, ids) in &missing {
+        plan.arrays(sql, vec![ids.clone()], Vec::new(), Target::IdGenerator);
     }
-    let mut locked = HashSet::new();
+    let mut locked = BTreeSet::new();
     if !plan.0.is_empty() {
         // The load skipped these rows, but they exist. So they are locked.
         for row in plan.send(open).await?.iter().flatten() {
-            locked.insert(Columns::from(row).read::<Id>()?);
+            locked.insert(Columns::from(row).read::<Id>()?.param().owned());
         }
     }
     // All rows of the balance are locked, by a payout or by other batches.
-    let has_balance = |merchant| known.balances.contains_key(merchant);
-    let unbalanced = known.transactions.iter().filter(|(_, held)| !has_balance(&held.merchant));
-    locked.extend(unbalanced.map(|(transaction, _)| *transaction));
+    let balances: HashSet<Id> = known.rows.balances.iter().map(|row| row.merchant).collect();
+    let unbalanced = known.transactions.iter().filter(|(_, row)| !balances.contains(&row.merchant));
+    locked.extend(unbalanced.map(|(transaction, _)| transaction.param().owned()));
     if locked.is_empty() {
         return Ok(Vec::new());
     }
     let must_wait = |write: &Write| {
-        let Needs { merchants, pending_payments, invitations, transactions, locked_apps, .. } =
-            Needs::of([write]);
-        let rows =
-            merchants.iter().chain(&pending_payments).chain(&invitations).chain(&locked_apps);
-        rows.chain(transactions.keys()).any(|id| locked.contains(id))
+        let needs = Needs::of([write]);
+        LOCKED.iter().any(|query| (query.keys)(&needs).iter().any(|id| locked.contains(id)))
     };
     let waiting = batch.iter().enumerate().filter(|(_, write)| must_wait(write));
     Ok(waiting.map(|(index, _)| index).collect())

@@ -11,14 +11,14 @@
 
 use std::{
     cell::RefCell,
-    collections::hash_map::Entry,
+    collections::BTreeSet,
     sync::{Arc, LazyLock},
     time::Duration,
 };
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
-    sql::{Columns, Param, SqliteRows, bind},
+    sql::{Columns, Group, Param, SqliteRows, Stored as _, bind},
     sqlite::{Embedded, failure},
 };
 use jiff::Timestamp;
@@ -46,7 +46,9 @@ static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
     LOCKED.iter().chain(&READ).map(sql).collect()
 });
 
-const BALANCE: &str = "SELECT shard, balance FROM balances WHERE merchant = $1";
+static BALANCE: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT {} FROM balances WHERE merchant = $1", Balance::of("balances"))
+});
 
 /// The sum of the captures of a merchant since a time. No line since then has an ID below `$2`,
 /// which limits the search in the index.
@@ -159,21 +161,17 @@ pub(super) fn load(
             })?;
     }
     let booked = known.transactions.values().map(|transaction| transaction.merchant);
-    let merchants: Vec<Id> = booked.chain(needs.payout.map(|request| request.merchant)).collect();
+    let payout = needs.payout.map(|request| request.merchant);
+    let merchants: BTreeSet<Id> = booked.chain(payout).collect();
     for merchant in merchants {
-        if let Entry::Vacant(unknown) = known.balances.entry(merchant) {
-            unknown.insert(balance(db, merchant)?);
+        let mut statement = db.prepare_cached(&BALANCE)?;
+        bind(&mut statement, &[merchant.param()])?;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            known.rows.balances.load(Group::read(&mut Columns::from(row))?);
         }
     }
     Ok(known)
-}
-
-fn balance(db: &Connection, merchant: Id) -> rusqlite::Result<Vec<Balance>> {
-    db.prepare_cached(BALANCE)?
-        .query_map([merchant.as_bytes()], |row| {
-            Ok(Balance { merchant, shard: row.get(0)?, minor: row.get(1)? })
-        })?
-        .collect()
 }
 
 /// The sum of the captures that are too young to be paid.

@@ -23,11 +23,11 @@ use crate::domain::{
     QueuedEntry, SavedCard, SendingReport, Transaction, TransactionTerms, TransactionVersion,
     UnansweredPayment,
     write::{
-        Action, Changes, KeyState, KeyedRequest, NewApiKey, NewOutboxEntry, OutboxRetry,
+        Action, ApiKeyRow, Changes, KeyState, KeyedRequest, NewOutboxEntry, OutboxRetry,
         StoredIdempotencyKey,
         tests::{
             generators::{batches, setup_batches},
-            model::{ApiKeyRow, Tables, TransactionRow},
+            model::{Tables, TransactionRow},
         },
     },
 };
@@ -80,9 +80,9 @@ async fn single_rows_are_read_as_written() {
         assert!(store.has_app(*id).await.unwrap());
     }
     for (id, row) in &tables.api_keys {
-        let app = Some(tables.apps[&row.new.app].clone());
-        assert_eq!(store.app_by_known_key(row.new.digest).await.unwrap(), app);
-        assert_eq!(store.app_by_key(row.new.digest).await.unwrap(), app);
+        let app = Some(tables.apps[&row.app].clone().app());
+        assert_eq!(store.app_by_known_key(row.digest).await.unwrap(), app);
+        assert_eq!(store.app_by_key(row.digest).await.unwrap(), app);
         assert!(store.has_api_key(*id).await.unwrap());
     }
     let unknown = ApiKeyDigest::of("unknown");
@@ -90,15 +90,15 @@ async fn single_rows_are_read_as_written() {
     assert_eq!(store.app_by_known_key(unknown).await.unwrap(), None);
     assert!(!store.has_app(Id::MAX).await.unwrap());
     assert!(!store.has_api_key(Id::MAX).await.unwrap());
-    let stored = tables.api_keys.values().map(|row| row.new.digest);
+    let stored = tables.api_keys.values().map(|row| row.digest);
     for key in stored.chain([unknown]) {
-        let owner = tables.api_keys.values().find(|row| row.new.digest == key);
-        let app = owner.map_or(Id::MAX, |row| row.new.app);
+        let owner = tables.api_keys.values().find(|row| row.digest == key);
+        let app = owner.map_or(Id::MAX, |row| row.app);
         let is_member = |merchant| tables.merchant_apps.contains_key(&(merchant, app));
         for (&id, merchant) in &tables.merchants {
             let mut merchant = merchant.clone();
             let rows = tables.balances.iter().filter(|((of, _), _)| *of == id);
-            merchant.balance = rows.map(|(_, minor)| minor).sum();
+            merchant.balance = rows.map(|(_, row)| row.minor).sum();
             assert_found(store.merchant(id, key).await.unwrap(), &merchant, is_member(id));
             assert_eq!(store.merchant_unchecked(id).await.unwrap(), Some(merchant.clone()));
             let by_key = store.merchant_by_key(&merchant.key).await.unwrap();
@@ -305,7 +305,7 @@ async fn jobs_find_their_pending_work() {
     let mut due = store.due_invitations().await.unwrap();
     due.sort();
     let attempted = tables.invitations.values().filter(|row| is_due(row.due));
-    assert_eq!(due, attempted.map(|row| row.new.id).collect::<Vec<_>>());
+    assert_eq!(due, attempted.map(|row| row.id).collect::<Vec<_>>());
 
     let mut overdue: Vec<Id> =
         store.overdue_disputes().await.unwrap().iter().map(|dispute| dispute.id).collect();
@@ -362,34 +362,32 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
         for &app in tables.apps.keys() {
             for test in [None, Some(true), Some(false)] {
                 let found = store.clone().merchants(app, page_query, test).await.unwrap();
-                let own = tables.merchant_apps.iter().filter(|((_, member), kind)| {
-                    *member == app && test.is_none_or(|test| test == **kind)
-                });
-                let own = in_order(own.map(|((merchant, _), _)| *merchant).collect());
+                let own = tables.merchant_apps.values();
+                let own = own.filter(|row| row.app == app && test.is_none_or(|it| it == row.test));
+                let own = in_order(own.map(|row| row.merchant).collect());
                 assert_eq!(found.iter().map(|merchant| merchant.id).collect::<Vec<_>>(), own);
             }
         }
         for &app in tables.apps.keys() {
             let found = store.clone().api_keys(app, page_query).await.unwrap();
-            let keys = tables.api_keys.values().filter(|row| row.new.app == app);
-            let keys = in_order(keys.map(|row| row.new.id).collect());
+            let keys = tables.api_keys.values().filter(|row| row.app == app);
+            let keys = in_order(keys.map(|row| row.id).collect());
             let keys = keys.iter().map(|id| {
-                let ApiKeyRow { new, last_used } = tables.api_keys[id].clone();
-                let NewApiKey { id, name, created, .. } = new;
+                let ApiKeyRow { id, name, created, last_used, .. } = tables.api_keys[id].clone();
                 ApiKeyDetails { id, name, created, last_used }
             });
             assert_eq!(found, keys.collect::<Vec<_>>());
         }
         for &merchant in tables.merchants.keys() {
             let found = store.clone().users(merchant, page_query).await.unwrap();
-            let members = tables.merchant_users.iter().filter(|(of, _)| *of == merchant);
+            let members = tables.merchant_users.keys().filter(|(of, _)| *of == merchant);
             let users = in_order(members.map(|(_, user)| *user).collect());
             let users: Vec<_> = users.iter().map(|id| tables.users[id].clone()).collect();
             assert_eq!(found, users);
             let found = store.clone().apps(merchant, page_query).await.unwrap();
             let members = tables.merchant_apps.keys().filter(|(of, _)| *of == merchant);
             let apps = in_order(members.map(|(_, app)| *app).collect());
-            let apps: Vec<_> = apps.iter().map(|id| tables.apps[id].clone()).collect();
+            let apps: Vec<_> = apps.iter().map(|id| tables.apps[id].clone().app()).collect();
             assert_eq!(found, apps);
             let found = store.clone().lines(merchant, page_query).await.unwrap();
             let lines = tables.lines.values().filter(|line| line.merchant == merchant);
@@ -443,7 +441,7 @@ async fn the_command_pays_out_every_positive_balance_once() {
         let paid = pay_out(dir.path(), run, Duration::ZERO, &progress).await.unwrap();
         let PaidRun { payouts, left_out } = &paid;
         assert!(left_out.is_empty(), "{left_out:?}");
-        let balances = tables.balances.iter().map(|((merchant, _), minor)| (*merchant, *minor));
+        let balances = tables.balances.values().map(|row| (row.merchant, row.minor));
         let owed =
             balances.filter(|(id, minor)| *minor > 0 && tables.merchants[id].details.test == test);
         let owed: Vec<_> = owed.collect();
@@ -486,7 +484,7 @@ fn a_cached_transaction_is_valid_for_its_app_until_access_ends() {
     assert_eq!(hits(&cache, transaction, app), 2);
 
     let mut changes = Changes::default();
-    changes.deleted_api_keys.insert(Id::MAX);
+    changes.rows.api_keys.delete(Id::MAX);
     let LookUp::Absent(before) = cache.look_up(Id::MAX, app) else { panic!("it is cached") };
     let LookUp::Absent(read_before) = cache.look_up(Id::MAX, app) else { panic!("it is cached") };
     drop(before);

@@ -80,8 +80,8 @@ impl TransactionCache {
     /// Invalidates the entries that the commit of these changes makes old. Keep the result until
     /// after the commit.
     pub(super) fn change<'a>(&'a self, changes: &'a Changes) -> impl Drop + use<'a> {
-        let ends_access = !changes.deleted_api_keys.is_empty()
-            || changes.merchant_apps.values().any(|membership| membership.has_ended());
+        let ends_access = changes.rows.api_keys.deleted_keys().next().is_some()
+            || changes.rows.merchant_apps.deleted_keys().next().is_some();
         let changing = self.permitted.change(changes.transaction_updates.keys());
         AccessChange::begin(ends_access.then_some(&self.access), changing)
     }

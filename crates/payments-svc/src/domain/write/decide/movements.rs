@@ -148,7 +148,7 @@ impl Batch {
     fn book(&mut self, line: LineRow, entry: &LedgerEntry, balance: Balance) {
         self.post(line.id, entry);
         self.rows.lines.insert(line);
-        self.set_balance(balance);
+        self.rows.balances.update(balance);
     }
 
     fn post(&mut self, line: Id, entry: &LedgerEntry) {
@@ -164,7 +164,7 @@ impl Batch {
             return done(Outcome::Done);
         };
         let merchant = state.merchant.id;
-        let rows = self.known.balances.get(&merchant).cloned().unwrap_or_default();
+        let rows: Vec<Balance> = self.balances(merchant).copied().collect();
         let sum = rows.iter().try_fold(0_i64, |sum, row| sum.checked_add(row.minor));
         state.merchant.balance = sum.ok_or(MovementError::from(Overflow))?;
         let Some(transfer) = Transfer::due(&state.merchant, state.held, state.run.format) else {
@@ -188,7 +188,7 @@ impl Batch {
         self.post(line.id, &entry);
         self.rows.lines.insert(line);
         for (row, minor) in rows.into_iter().zip(once(rest).chain(repeat(0))) {
-            self.set_balance(Balance { minor, ..row });
+            self.rows.balances.update(Balance { minor, ..row });
         }
         self.add_event(merchant, EventType::PayoutBooked, fact);
         done(Outcome::Done)

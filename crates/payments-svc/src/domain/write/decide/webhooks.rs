@@ -16,8 +16,7 @@ impl Batch {
         details: &WebhookDetails,
         secret: &WebhookSecret,
     ) -> ActionResult {
-        // The app was loaded, with all its webhooks.
-        self.known.api_keys.get(&app).ok_or(Rejection::NotFound)?;
+        self.rows.apps.get(&app).ok_or(Rejection::NotFound)?;
         if self.rows.webhooks.iter().filter(|row| row.app == app).count() >= MAX_WEBHOOKS {
             return Err(Rejection::TooManyWebhooks);
         }

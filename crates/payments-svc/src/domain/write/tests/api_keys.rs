@@ -33,8 +33,8 @@ impl Keys {
     }
 
     fn ids(&self) -> Vec<Id> {
-        let rows = self.run.tables.api_keys.values().filter(|row| row.new.app == self.app);
-        rows.map(|row| row.new.id).collect()
+        let rows = self.run.tables.api_keys.values().filter(|row| row.app == self.app);
+        rows.map(|row| row.id).collect()
     }
 
     fn record(&mut self, key: Id, time: Timestamp) -> Option<Timestamp> {

@@ -425,8 +425,8 @@ impl WriteSpec {
             Kind::RecordDeliveries => Action::RecordDeliveries(Box::new(self.report(tables))),
             Kind::Forget => self.forget(tables),
             Kind::AdvanceClock if choice.is_multiple_of(3) => {
-                let clock = tables.clocks.get(&app);
-                let advance = clock.and_then(|clock| clock.pending).unwrap_or(Id::MAX);
+                let row = tables.apps.get(&app);
+                let advance = row.and_then(|row| row.clock.pending).unwrap_or(Id::MAX);
                 Action::FinishAdvance { app, advance }
             }
             Kind::AdvanceClock => {
@@ -574,7 +574,7 @@ impl WriteSpec {
     /// A use of a key in the hour of the first batch, in the one before or in the next one.
     fn used(&self, tables: &Tables, choice: u8) -> ApiKeyUse {
         let key = pick(&tables.api_keys, 6, choice);
-        let app = tables.api_keys.get(&key).map_or(Id::MAX, |row| row.new.app);
+        let app = tables.api_keys.get(&key).map_or(Id::MAX, |row| row.app);
         let hour = hour_of(at(1)) + SignedDuration::from_hours(self.amount % 3 - 1);
         ApiKeyUse { app, key, hour }
     }

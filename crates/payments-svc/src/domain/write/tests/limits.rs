@@ -11,13 +11,13 @@ fn moved(kind: Kind, balance: i64) -> Result<i64, Rejection> {
     let mut run = BatchTester::new();
     let transaction = run.tables.transactions.values().next().unwrap();
     let row = (transaction.new.transaction.merchant, 0);
-    run.tables.balances.insert(row, balance);
+    run.tables.balances.get_mut(&row).unwrap().minor = balance;
     let spec = WriteSpec { kind, choice: 1, second_choice: 1, amount: 100, key: None };
     let writes = Batch::Writes(vec![spec]).writes(&run.tables, 99);
     let before = run.tables.clone();
     let answer = run.single(&writes[0], (at(99), 0));
     assert!(answer.is_ok() || run.tables == before);
-    answer.map(|_| run.tables.balances[&row])
+    answer.map(|_| run.tables.balances[&row].minor)
 }
 
 #[test]
@@ -55,12 +55,12 @@ fn an_early_decision_and_its_dispute_are_booked_together() {
     let opened = WriteSpec { amount: 101, ..spec(Kind::Opened) };
     let opened = Batch::Writes(vec![opened]).writes(&run.tables, 99);
     for balance in [i64::MIN, i64::MIN + 3_000] {
-        run.tables.balances.insert((merchant, 0), balance);
+        run.tables.balances.get_mut(&(merchant, 0)).unwrap().minor = balance;
         let before = run.tables.clone();
         assert_eq!(run.single(&opened[0], (at(99), 0)), Err(OVERFLOW), "{balance}");
         assert_eq!(run.tables, before);
     }
-    run.tables.balances.insert((merchant, 0), 0);
+    run.tables.balances.get_mut(&(merchant, 0)).unwrap().minor = 0;
     assert!(run.single(&opened[0], (at(99), 0)).is_ok());
     let lines = run.tables.lines.values().rev().take(2).map(|line| line.kind);
     assert_eq!(lines.collect::<Vec<_>>(), [LineKind::Won, LineKind::Dispute]);

@@ -7,13 +7,13 @@ use common::sql::{Row, Rows};
 use jiff::Timestamp;
 
 use crate::domain::{
-    AcquirerId, AcquirerKey, App, Authorization, Capture, Challenge, Decision, DisputeState,
+    AcquirerId, AcquirerKey, Authorization, Capture, Challenge, Decision, DisputeState,
     DisputedParts, FraudAlert, Id, Invitation, LineKind, LinkDigest, Merchant, PayoutRequest,
-    RefusedStep, SandboxClock, TransactionState, User,
+    RefusedStep, TransactionState, User,
     write::{
-        AttemptRow, Balance, BatchRows, CaptureRow, CapturesToLoad, CardRow, Changes, EventRow,
-        InvitationState, KeyState, LineRow, LinkSecretRow, LoadedRows, LoadedTransaction,
-        Membership, MerchantTexts, Needs, NewApiKey, NewDispute, NewIdempotencyKey, NewInvitation,
+        ApiKeyRow, AppRow, AttemptRow, Balance, BatchRows, CaptureRow, CapturesToLoad, CardRow,
+        Changes, EventRow, InvitationRow, KeyState, LineRow, LinkSecretRow, LoadedRows,
+        LoadedTransaction, MerchantApp, MerchantUser, Needs, NewDispute, NewIdempotencyKey,
         NewOutboxEntry, NewPendingPayment, NewTransaction, NotificationRow, OutboxRetry, PayoutRow,
         PayoutState, PendingPayment, PostingRow, ProgressRow, RefusedVoid, RetryRow, SliceRow,
         StepRow, StoredIdempotencyKey, TransactionUpdate, UsedLink, WebhookRow,
@@ -23,14 +23,13 @@ use crate::domain::{
 /// All tables, by primary key.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tables {
-    pub(crate) apps: BTreeMap<Id, App>,
+    pub(crate) apps: BTreeMap<Id, AppRow>,
     pub(crate) api_keys: BTreeMap<Id, ApiKeyRow>,
     pub(crate) users: BTreeMap<Id, User>,
     pub(crate) merchants: BTreeMap<Id, Merchant>,
-    pub(crate) balances: BTreeMap<(Id, i64), i64>,
-    /// The value says whether the merchant is a test merchant.
-    pub(crate) merchant_apps: BTreeMap<(Id, Id), bool>,
-    pub(crate) merchant_users: BTreeSet<(Id, Id)>,
+    pub(crate) balances: BTreeMap<(Id, i64), Balance>,
+    pub(crate) merchant_apps: BTreeMap<(Id, Id), MerchantApp>,
+    pub(crate) merchant_users: BTreeMap<(Id, Id), MerchantUser>,
     pub(crate) invitations: BTreeMap<Id, InvitationRow>,
     pub(crate) pending_payments: BTreeMap<Id, PendingRow>,
     pub(crate) link_secrets: BTreeMap<Id, LinkSecretRow>,
@@ -59,21 +58,6 @@ pub(crate) struct Tables {
     /// By endpoint and number.
     pub(crate) webhook_attempts: BTreeMap<(Id, u32), AttemptRow>,
     pub(crate) expired_through: Option<Id>,
-    /// Of apps whose clock was changed.
-    pub(crate) clocks: BTreeMap<Id, SandboxClock>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ApiKeyRow {
-    pub(crate) new: NewApiKey,
-    pub(crate) last_used: Option<Timestamp>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct InvitationRow {
-    pub(crate) new: NewInvitation,
-    attempts: u32,
-    pub(crate) due: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -115,8 +99,8 @@ impl Tables {
         for (&id, &captures) in &needs.transactions {
             if let Some(row) = self.transactions.get(&id) {
                 let loaded = self.loaded(row, captures);
-                let balance = self.balance(loaded.merchant, free);
-                known.balances.insert(loaded.merchant, vec![balance]);
+                let balance = (loaded.merchant, free);
+                load(&mut known.rows.balances, &self.balances, &[balance]);
                 known.transactions.insert(id, loaded);
             }
         }
@@ -137,36 +121,27 @@ impl Tables {
             }
         }
         load(&mut known.rows.used_links, &self.used_links, &needs.links);
-        for id in &needs.merchants {
-            if let Some(merchant) = self.merchants.get(id) {
-                known.merchants.insert(*id, texts(merchant));
-                if merchant.details.test {
-                    known.test_merchants.insert(*id);
-                }
-            }
-        }
-        for app in needs.locked_apps.iter().filter(|app| self.apps.contains_key(app)) {
-            known.api_keys.insert(*app, self.api_keys_of(*app));
+        load(&mut known.rows.merchants, &self.merchants, &needs.merchants);
+        load(&mut known.rows.apps, &self.apps, needs.apps.iter().chain(&needs.locked_apps));
+        for app in &needs.locked_apps {
+            let own = self.api_keys.values().filter(|row| row.app == *app);
+            own.for_each(|row| known.rows.api_keys.load(row.clone()));
             let own = self.webhooks.values().filter(|row| row.app == *app);
             let own: Vec<Id> = own.map(|row| row.id).collect();
             load(&mut known.rows.webhooks, &self.webhooks, &own);
             load(&mut known.rows.webhook_progress, &self.webhook_progress, &own);
-            known.clocks.insert(*app, self.clocks.get(app).cloned().unwrap_or_default());
         }
-        known.apps.extend(needs.apps.iter().filter(|id| self.apps.contains_key(id)));
         known.users.extend(needs.users.iter().filter(|id| self.users.contains_key(id)));
         for (merchant, email) in &needs.emails {
             let is_theirs = |user: &&User| user.email.as_str().eq_ignore_ascii_case(email);
             if let Some(user) = self.users.values().find(is_theirs) {
                 known.users_by_email.insert(email.clone(), user.id);
                 let membership = (*merchant, user.id);
-                known.merchant_users.extend(self.merchant_users.get(&membership));
+                load(&mut known.rows.merchant_users, &self.merchant_users, &[membership]);
             }
         }
-        let members = needs.merchant_users.iter();
-        known.merchant_users.extend(members.filter(|key| self.merchant_users.contains(key)));
-        let members = needs.merchant_apps.iter();
-        known.merchant_apps.extend(members.filter(|key| self.merchant_apps.contains_key(key)));
+        load(&mut known.rows.merchant_users, &self.merchant_users, &needs.merchant_users);
+        load(&mut known.rows.merchant_apps, &self.merchant_apps, &needs.merchant_apps);
         let notifications = needs.notifications.iter();
         let booked = notifications.filter(|id| self.notifications.contains_key(*id));
         known.notifications.extend(booked.cloned());
@@ -186,15 +161,15 @@ impl Tables {
         }
         for id in &needs.invitations {
             if let Some(row) = self.invitations.get(id) {
+                known.rows.invitations.load(row.clone());
                 known.invitations.insert(*id, self.invitation(row));
             }
         }
         if let Some(request) = needs.payout {
             let id = request.merchant;
             known.payout = self.payout(request, now);
-            let rows = self.balances.iter().filter(|((merchant, _), _)| *merchant == id);
-            let rows = rows.map(|(&(merchant, shard), &minor)| Balance { merchant, shard, minor });
-            known.balances.insert(id, rows.collect());
+            let rows = self.balances.values().filter(|row| row.merchant == id);
+            rows.for_each(|row| known.rows.balances.load(*row));
         }
         known
     }
@@ -238,15 +213,6 @@ impl Tables {
             payout: None,
             ids: 0,
         }
-    }
-
-    fn api_keys_of(&self, app: Id) -> BTreeMap<Id, Option<Timestamp>> {
-        let own = self.api_keys.iter().filter(|(_, row)| row.new.app == app);
-        own.map(|(id, row)| (*id, row.last_used)).collect()
-    }
-
-    fn balance(&self, merchant: Id, shard: i64) -> Balance {
-        Balance { merchant, shard, minor: self.balances[&(merchant, shard)] }
     }
 
     fn loaded(&self, row: &TransactionRow, captures: CapturesToLoad) -> LoadedTransaction {
@@ -330,18 +296,16 @@ impl Tables {
         Some(DisputeState { id, decision: row.decision, slices })
     }
 
-    fn invitation(&self, row: &InvitationRow) -> InvitationState {
-        let NewInvitation { id, merchant, app, user, .. } = row.new;
-        let details = &self.merchants[&merchant].details;
-        let invitation = Invitation {
-            id,
-            to: self.users[&user].email.clone(),
+    fn invitation(&self, row: &InvitationRow) -> Invitation {
+        let details = &self.merchants[&row.merchant].details;
+        Invitation {
+            id: row.id,
+            to: self.users[&row.user].email.clone(),
             merchant: details.title().to_owned(),
             country: details.country.clone(),
-            app: self.apps.get(&app).and_then(|app| app.name.clone()),
+            app: self.apps.get(&row.app).and_then(|app| app.name.clone()),
             attempts: row.attempts,
-        };
-        InvitationState { membership: (merchant, user), invitation, due: row.due }
+        }
     }
 
     fn payout(&self, request: PayoutRequest, now: Timestamp) -> Option<PayoutState> {
@@ -379,6 +343,16 @@ impl Tables {
             let own = own.filter(|row| row.webhook == restarted.webhook);
             own.for_each(|row| row.failures = restarted.failures);
         }
+        for membership in rows.invitations_of_users.deleted_keys() {
+            self.invitations.retain(|_, row| (row.merchant, row.user) != *membership);
+        }
+        apply(&mut self.apps, &rows.apps);
+        apply(&mut self.api_keys, &rows.api_keys);
+        apply(&mut self.merchants, &rows.merchants);
+        apply(&mut self.balances, &rows.balances);
+        apply(&mut self.invitations, &rows.invitations);
+        apply(&mut self.merchant_users, &rows.merchant_users);
+        apply(&mut self.merchant_apps, &rows.merchant_apps);
         apply(&mut self.webhooks, &rows.webhooks);
         apply(&mut self.webhook_progress, &rows.webhook_progress);
         apply(&mut self.webhook_retries, &rows.webhook_retries);
@@ -397,42 +371,13 @@ impl Tables {
     }
 
     fn delete(&mut self, changes: &Changes) {
-        for id in &changes.deleted_api_keys {
-            assert!(self.api_keys.remove(id).is_some(), "{id}");
-        }
         self.outbox_entries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
         self.outbox_retries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
-        self.invitations.retain(|id, _| !changes.deleted_invitations.contains(id));
-        let membership = |row: &InvitationRow| (row.new.merchant, row.new.user);
-        self.invitations
-            .retain(|_, row| !changes.deleted_invitations_of.contains(&membership(row)));
         self.pending_payments.retain(|id, _| !changes.deleted_pending_payments.contains(id));
         self.keys.retain(|name, _| !changes.deleted_keys.contains(name));
-        let is_gone = |row: &&Membership| row.existed && !row.exists;
-        for row in changes.merchant_apps.values().filter(is_gone) {
-            assert!(self.merchant_apps.remove(&(row.merchant, row.member)).is_some(), "{row:?}");
-        }
-        for row in changes.merchant_users.values().filter(is_gone) {
-            assert!(self.merchant_users.remove(&(row.merchant, row.member)), "{row:?}");
-        }
     }
 
     fn update(&mut self, changes: &Changes) {
-        for used in changes.api_key_uses.values() {
-            self.api_keys.get_mut(&used.key).unwrap().last_used = Some(used.hour);
-        }
-        for (id, texts) in &changes.merchant_texts {
-            let details = &mut self.merchants.get_mut(id).unwrap().details;
-            details.name = texts.name.clone();
-            details.email = texts.email.clone();
-            details.descriptor = texts.descriptor.clone();
-        }
-        for attempt in changes.attempts.values() {
-            // This batch may have deleted the invitation.
-            if let Some(row) = self.invitations.get_mut(&attempt.invitation) {
-                (row.attempts, row.due) = (attempt.attempts, attempt.due);
-            }
-        }
         for (id, retry) in &changes.outbox_retries {
             if self.outbox_entries.contains_key(id) {
                 self.outbox_retries.insert(*id, *retry);
@@ -454,9 +399,6 @@ impl Tables {
         for (key, capture) in changes.captures.iter().filter(|(_, row)| !row.is_new) {
             *self.captures.get_mut(key).unwrap() = capture.captured;
         }
-        for (key, balance) in &changes.balances {
-            *self.balances.get_mut(key).unwrap() = balance.minor;
-        }
         for (dispute, decision) in changes.decisions.values() {
             self.disputes.get_mut(dispute).unwrap().decision = Some(*decision);
         }
@@ -464,10 +406,6 @@ impl Tables {
             self.keys.get_mut(key).unwrap().state = KeyState::Answered(change.outcome.clone());
         }
         self.expired_through = changes.expired_through.or(self.expired_through);
-        for (app, clock) in changes.clocks.values() {
-            assert!(self.apps.contains_key(app), "{app}");
-            self.clocks.insert(*app, clock.clone());
-        }
     }
 
     fn insert(&mut self, changes: Changes) {
@@ -487,37 +425,9 @@ impl Tables {
                 .map(|new| (new.id, PendingRow { new, authorization: None, challenge: None })),
         );
         add(&mut self.disputes, changes.disputes);
-        let api_keys = changes.api_keys.into_iter();
-        add(&mut self.api_keys, api_keys.map(|(id, new)| (id, ApiKeyRow { new, last_used: None })));
-        add(&mut self.apps, changes.apps.into_iter().map(|app| (app.id, app)));
-        add(&mut self.merchants, changes.merchants.into_iter().map(|row| (row.id, row)));
-        let balances = changes.new_balances.into_iter();
-        add(&mut self.balances, balances.map(|row| ((row.merchant, row.shard), row.minor)));
-        let invitation =
-            |new: NewInvitation| InvitationRow { new, attempts: 0, due: Timestamp::UNIX_EPOCH };
-        add(
-            &mut self.invitations,
-            changes.invitations.into_iter().map(|(id, new)| (id, invitation(new))),
-        );
         add(&mut self.users, changes.users.into_values().map(|user| (user.id, user)));
-        let is_new = |row: &Membership| row.exists && !row.existed;
-        let members = changes.merchant_apps.into_iter().filter(|(_, row)| is_new(row));
-        add(&mut self.merchant_apps, members.map(|(key, row)| (key, row.test)));
-        for (key, row) in changes.merchant_users.into_iter().filter(|(_, row)| is_new(row)) {
-            assert!(self.merchant_users.insert(key), "{row:?}");
-        }
         add(&mut self.notifications, changes.notifications);
         add(&mut self.keys, changes.keys);
-    }
-}
-
-fn texts(merchant: &Merchant) -> MerchantTexts {
-    let details = &merchant.details;
-    MerchantTexts {
-        merchant: merchant.id,
-        name: details.name.clone(),
-        email: details.email.clone(),
-        descriptor: details.descriptor.clone(),
     }
 }
 

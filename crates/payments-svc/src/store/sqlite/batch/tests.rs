@@ -188,7 +188,7 @@ fn every_table_is_filled_and_every_update_is_executed() {
 fn every_row_is_found_by_an_index() {
     let db = database();
     let statements = QUERIES.iter().map(|(sql, _)| sql.as_str());
-    for sql in statements.chain([BALANCE, HELD, &rows::PAYOUT_STATE]) {
+    for sql in statements.chain([&BALANCE, HELD, &rows::PAYOUT_STATE]) {
         let plan = plan(&db, sql);
         assert!(plan.iter().any(|step| step.starts_with("SEARCH")), "{sql}: {plan:?}");
         let is_scan = |step: &String| {
