@@ -57,7 +57,7 @@ mod undelivered;
 mod webhook;
 pub(crate) mod write;
 
-pub(crate) use acquirer_key::AcquirerKey;
+pub(crate) use acquirer_key::{AcquirerKey, RequestDigest};
 pub(crate) use api_key::{ApiKey, ApiKeyDetails, ApiKeyDigest, ApiKeyUse, MAX_API_KEYS, hour_of};
 pub(crate) use app::{App, User};
 pub(crate) use card::{

@@ -66,7 +66,6 @@ mod rows;
 mod sandbox_clock;
 mod snapshot;
 mod sqlite;
-mod tables;
 mod values;
 
 use api_keys::ApiKeys;

@@ -6,6 +6,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::id::Id;
 
+/// The digest of a request with an idempotency key, or of the key.
+pub(crate) type RequestDigest = [u8; 32];
+
 /// The idempotency key of a payment or an outbox entry at the acquirer, which executes each key
 /// once. [`fmt::Display`] gives the text to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,7 +17,7 @@ pub(crate) enum AcquirerKey {
     Id(Id),
     /// The digest of the app and its `Idempotency-Key`. So a caller who repeats a request is not
     /// charged twice, even if the database has forgotten the first request in a failover.
-    Request([u8; 32]),
+    Request(RequestDigest),
 }
 
 impl AcquirerKey {
@@ -26,7 +29,7 @@ impl AcquirerKey {
     }
 
     /// The digest is stored; the ID is in another column.
-    pub(crate) fn stored(digest: Option<[u8; 32]>, id: Id) -> Self {
+    pub(crate) fn stored(digest: Option<RequestDigest>, id: Id) -> Self {
         digest.map_or(Self::Id(id), Self::Request)
     }
 
@@ -44,10 +47,10 @@ impl AcquirerKey {
         bytes.try_into().map(Self::Request).ok().or_else(id)
     }
 
-    pub(crate) fn digest(&self) -> Option<&[u8; 32]> {
+    pub(crate) fn digest(&self) -> Option<RequestDigest> {
         match self {
             Self::Id(_) => None,
-            Self::Request(digest) => Some(digest),
+            Self::Request(digest) => Some(*digest),
         }
     }
 }
@@ -93,7 +96,7 @@ mod tests {
         assert_ne!(key, AcquirerKey::of_request(other, "order 1"));
         assert_eq!(key.to_string().len(), 64);
         assert_eq!(AcquirerKey::Id(app).to_string(), app.to_string());
-        assert_eq!(AcquirerKey::stored(key.digest().copied(), app), key);
+        assert_eq!(AcquirerKey::stored(key.digest(), app), key);
         assert_eq!(AcquirerKey::stored(None, app), AcquirerKey::Id(app));
         for read_back in [key, AcquirerKey::Id(app)] {
             assert_eq!(read_back.to_string().parse(), Ok(read_back));

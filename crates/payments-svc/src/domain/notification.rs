@@ -66,7 +66,7 @@ impl AcquirerEvent {
 }
 
 /// An ID that an acquirer chose: 1 to [`MAX_ACQUIRER_ID`] printable ASCII characters.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AcquirerId(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -55,19 +55,18 @@ mod rows;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use changes::{
-    CaptureRow, Changes, KeyChange, MerchantTexts, NewDispute, NewIdempotencyKey, NewOutboxEntry,
-    NewPendingPayment, NewTransaction, NotificationRow, OutboxRetry, StepOrigin, TransactionUpdate,
-};
+pub(crate) use changes::{Changes, MerchantTexts, StepOrigin};
 pub(crate) use decide::decide;
 pub(crate) use known::{
-    KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingPayment, StoredIdempotencyKey,
+    KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingContext, StoredIdempotencyKey,
 };
 pub(crate) use needs::{CapturesToLoad, Needs};
 pub(crate) use rows::{
-    ApiKeyRow, AppRow, AttemptRow, Balance, BatchRows, CardRow, EventRow, InvitationRow, LineRow,
-    LinkSecretRow, MerchantApp, MerchantUser, PayoutRow, PostingRow, ProgressRow, RefusedVoid,
-    RetriesOfWebhook, RetryRow, SliceRow, StepRow, UsedLink, WebhookRow,
+    ApiKeyRow, AppRow, AttemptRow, AuthorizationRow, Balance, BatchRows, CaptureRow, CardRow,
+    CustomRow, DisputeRow, EventRow, ExpiryRow, InvitationRow, KeyRow, LineRow, LinkSecretRow,
+    MerchantApp, MerchantUser, NotificationRow, OutboxRow, PayoutRow, PendingChallenge, PendingRow,
+    PostingRow, ProgressRow, RefusedVoid, RetriesOfWebhook, RetryRow, SliceRow, StepRow,
+    TransactionAmounts, TransactionRow, UsedLink, WebhookRow,
 };
 
 /// A change of the store. With an idempotency key, it is executed only once.

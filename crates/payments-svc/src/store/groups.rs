@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::domain::{
     AcquirerName, Amount, Amounts, ApiKeyDetails, App, Capture, Card, CardOnFile, Country,
-    Currency, CustomData, Delivery, DeliveryAttempt, DeliveryOutcome, Descriptor, Dispute, Email,
+    Currency, CustomData, Delivery, DeliveryAttempt, DeliveryOutcome, Descriptor, Email,
     EventTypes, Expiry, Factor, Failures, Fee, Iban, Id, MerchantDetails, Money, Movement, Name,
     Payment, Ppm, Pricing, ProcessingError, Progress, Reason, RefusedStep, SandboxClock, Scheme,
     Slice, Step, Terms, ThreeDSecure, Transaction, Transfer, WebhookDetails, WebhookSecret,
@@ -131,7 +131,7 @@ group! {
 }
 group! {
     Capture {
-        step: u32 = "step",
+        step: u32 = [0],
         amount: i64 = "amount",
         gross: i64 = "gross",
         fee: i64 = "fee",
@@ -148,17 +148,6 @@ group! {
 }
 
 group! { Reason { code: i64 = "reason_code", title: String = "reason_title" } }
-group! {
-    Dispute {
-        id: Id = "id",
-        merchant: Id = "merchant",
-        transaction: Id = "transaction",
-        created: Timestamp = "created",
-        amount: i64 = "amount",
-        reason: Option<Reason> = ..,
-        due: Timestamp = "due",
-    }
-}
 group! {
     Slice {
         step: Option<u32> = "step",

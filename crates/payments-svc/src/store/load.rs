@@ -23,16 +23,13 @@ use std::collections::BTreeSet;
 
 use common::sql::{ColumnError, Columns, Group, Kind, Param, Stored as _};
 
-use super::{
-    outcomes,
-    values::{acquirer_key, bytes},
-};
 use crate::domain::{
-    Amounts, Capture, Card, DisputeState, DisputedParts, Id, Invitation, Merchant, Name, Payment,
-    Pricing, RefusedStep, Slice, TransactionState, Website, merchant_title,
+    Amounts, DisputeState, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep,
+    Slice, TransactionState, Website, merchant_title,
     write::{
-        ApiKeyRow, AppRow, CapturesToLoad, InvitationRow, LoadedRows, LoadedTransaction,
-        MerchantApp, MerchantUser, Needs, PendingPayment, ProgressRow, UsedLink, WebhookRow,
+        ApiKeyRow, AppRow, CaptureRow, CapturesToLoad, DisputeRow, InvitationRow, KeyRow, KeyState,
+        LoadedRows, LoadedTransaction, MerchantApp, MerchantUser, Needs, NotificationRow,
+        OutboxRow, PendingContext, PendingRow, ProgressRow, UsedLink, WebhookRow,
     },
 };
 
@@ -76,11 +73,9 @@ pub(super) const LOCKED: [Query; 5] = [
     Query {
         select: || {
             format!(
-                "SELECT pending_payments.id, acquirer_key, merchants.test, \"authorization\", link,
-                     {}, {}
+                "SELECT {}, merchants.test
                  FROM pending_payments JOIN merchants ON merchants.id = pending_payments.merchant",
-                Payment::of("pending_payments"),
-                Card::of("pending_payments")
+                PendingRow::of("pending_payments")
             )
         },
         key: &[("pending_payments.id", Kind::Bytes)],
@@ -89,17 +84,10 @@ pub(super) const LOCKED: [Query; 5] = [
         keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let id = columns.read()?;
-            let pending = PendingPayment {
-                acquirer_key: acquirer_key(columns, id)?,
-                test: columns.read()?,
-                authorization: columns.read()?,
-                link: columns.read()?,
-                payment: Group::read(columns)?,
-                challenged: Group::read(columns)?,
-                key: None,
-            };
-            known.pending_payments.insert(id, pending);
+            let row = PendingRow::read(columns)?;
+            let context = PendingContext { test: columns.read()?, key: None };
+            known.pending_payments.insert(row.id, context);
+            known.rows.pending_payments.load(row);
             Ok(())
         },
     },
@@ -187,7 +175,7 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: || format!("SELECT \"transaction\", {} FROM captures", Capture::of("captures")),
+        select: || format!("SELECT {} FROM captures", CaptureRow::of("captures")),
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "ORDER BY \"transaction\", step",
         lock: None,
@@ -204,10 +192,10 @@ pub(super) const READ: [Query; 20] = [
         // the largest sum of refunds that a transaction of the batch needs.
         select: || {
             format!(
-                "SELECT captures.\"transaction\", {} FROM (
+                "SELECT {} FROM (
                      WITH RECURSIVE needed (\"transaction\", step, room) AS (
                          SELECT id, CAST(-1 AS bigint), CAST(0 AS bigint) FROM transactions",
-                Capture::of("captures")
+                CaptureRow::of("captures")
             )
         },
         key: &[("id", Kind::Bytes)],
@@ -292,28 +280,30 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: || "SELECT id FROM outbox".to_owned(),
+        select: || format!("SELECT {} FROM outbox", OutboxRow::of("outbox")),
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: None,
         keys: |needs| needs.outbox_entries.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            known.outbox_entries.insert(columns.read()?);
+            known.rows.outbox.load(Group::read(columns)?);
             Ok(())
         },
     },
     Query {
-        select: || "SELECT \"transaction\", reference, id, decision FROM disputes".to_owned(),
+        select: || format!("SELECT {} FROM disputes", DisputeRow::of("disputes")),
         key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
         rest: "",
         lock: None,
         keys: disputes,
         values: none,
         read: |known, columns| {
-            let name = (columns.read()?, columns.read()?);
-            let (id, decision) = (columns.read()?, columns.read()?);
+            let row = DisputeRow::read(columns)?;
+            let name = (row.transaction, row.reference.as_str().to_owned());
+            let (id, decision) = (row.id, row.decision);
             known.disputes.insert(name, DisputeState { id, decision, slices: Vec::new() });
+            known.rows.disputes.load(row);
             Ok(())
         },
     },
@@ -354,14 +344,14 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: || "SELECT id FROM notifications".to_owned(),
+        select: || format!("SELECT {} FROM notifications", NotificationRow::of("notifications")),
         key: &[("id", Kind::Text)],
         rest: "",
         lock: None,
         keys: |needs| needs.notifications.iter().map(String::param).collect(),
         values: none,
         read: |known, columns| {
-            known.notifications.insert(columns.read()?);
+            known.rows.notifications.load(Group::read(columns)?);
             Ok(())
         },
     },
@@ -370,7 +360,9 @@ pub(super) const READ: [Query; 20] = [
         key: &[("merchant", Kind::Bytes), ("link", Kind::Bytes)],
         rest: "",
         lock: None,
-        keys: |needs| needs.links.iter().flat_map(|(id, link)| [id.param(), bytes(link)]).collect(),
+        keys: |needs| {
+            needs.links.iter().flat_map(|(id, link)| [id.param(), link.param()]).collect()
+        },
         values: none,
         read: |known, columns| {
             known.rows.used_links.load(Group::read(columns)?);
@@ -470,34 +462,31 @@ pub(super) const READ: [Query; 20] = [
         },
     },
     Query {
-        select: || {
-            "SELECT app, key, request, outcome, pending_payment, \"transaction\", steps,
-                     disputed FROM idempotency"
-                .to_owned()
-        },
+        select: || format!("SELECT {} FROM idempotency", KeyRow::of("idempotency")),
         key: &[("app", Kind::Bytes), ("key", Kind::Text)],
         rest: "",
         lock: None,
         keys: |needs| needs.keys.iter().flat_map(|(app, key)| [app.param(), key.param()]).collect(),
         values: none,
         read: |known, columns| {
-            let name = (columns.read()?, columns.read()?);
-            known.keys.insert(name, outcomes::key(columns)?);
+            known.rows.keys.load(Group::read(columns)?);
             Ok(())
         },
     },
     Query {
-        select: || "SELECT pending_payment, app, key FROM idempotency".to_owned(),
+        select: || format!("SELECT {} FROM idempotency", KeyRow::of("idempotency")),
         key: &[("pending_payment", Kind::Bytes)],
         rest: "",
         lock: None,
         keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let pending_payment: Id = columns.read()?;
-            let key = (columns.read()?, columns.read()?);
-            if let Some(begun) = known.pending_payments.get_mut(&pending_payment) {
-                begun.key = Some(key);
+            let row = KeyRow::read(columns)?;
+            if let KeyState::InFlight(pending_payment) = &row.state
+                && let Some(context) = known.pending_payments.get_mut(pending_payment)
+            {
+                context.key = Some((row.app, row.key.clone()));
+                known.rows.keys.load(row);
             }
             Ok(())
         },
@@ -516,10 +505,9 @@ fn member(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), Colum
 }
 
 fn captured(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
-    let transaction: Id = columns.read()?;
-    let captured = Group::read(columns)?;
-    if let Some(loaded) = known.transactions.get_mut(&transaction) {
-        loaded.state.captures.push(captured);
+    let row = CaptureRow::read(columns)?;
+    if let Some(loaded) = known.transactions.get_mut(&row.transaction) {
+        loaded.state.captures.push(row.capture());
     }
     Ok(())
 }

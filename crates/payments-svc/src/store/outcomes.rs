@@ -4,19 +4,18 @@
 //! first request and of a repeat. Keys are kept for two days: a version must read the outcomes that
 //! the version before it wrote.
 
-use common::sql::{BadCell, ColumnError, Columns, Param};
+use common::{
+    group,
+    sql::{BadCell, Column, ColumnError, Columns, Group, Param, Stored as _},
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     ApiKeyDetails, Descriptor, DisableReason, Email, EventType, Id, Name, ProcessingError,
-    TransactionVersion, Webhook, WebhookDetails, WebhookUrl,
+    RequestDigest, TransactionVersion, Webhook, WebhookDetails, WebhookUrl,
     write::{KeyState, MerchantTexts, Outcome, StoredIdempotencyKey},
 };
-
-/// The columns that [`key`] reads.
-pub(super) const KEY: &str = "idempotency.request, outcome, idempotency.pending_payment,
-     idempotency.\"transaction\", steps, disputed";
 
 /// An outcome as JSON. Movements are stored in columns instead, because there are many.
 #[derive(Serialize, Deserialize)]
@@ -45,10 +44,8 @@ struct StoredWebhook {
     disabled: Option<String>,
 }
 
-/// JSON, or `NULL` for a movement.
-pub(super) fn json(outcome: &Outcome) -> Param<'_> {
+fn json(outcome: &Outcome) -> String {
     let stored = match outcome {
-        Outcome::Moved(_) => return Param::Null,
         Outcome::Merchant(texts) => StoredOutcome::Merchant {
             id: texts.merchant.to_string(),
             name: texts.name.as_ref().map(|name| name.as_str().to_owned()),
@@ -70,34 +67,57 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
         Outcome::LinkSecret(merchant) => {
             StoredOutcome::LinkSecret { merchant: merchant.to_string() }
         }
-        // The last three never get here: writes of apps and invitations have no key, and the key of
-        // a pending payment has no outcome.
-        Outcome::Done | Outcome::App(_) | Outcome::PaymentBegun(_) | Outcome::Invitation(_) => {
-            StoredOutcome::Done
-        }
+        // The last four never get here: movements have columns, writes of apps and invitations have
+        // no key, and the key of a pending payment has no outcome.
+        Outcome::Done
+        | Outcome::Moved(_)
+        | Outcome::App(_)
+        | Outcome::PaymentBegun(_)
+        | Outcome::Invitation(_) => StoredOutcome::Done,
     };
     // Text, numbers and flags never fail to serialize.
-    Param::Text(serde_json::to_string(&stored).unwrap_or_default().into())
+    serde_json::to_string(&stored).unwrap_or_default()
 }
 
-/// Reads the columns of [`KEY`], which must be the last ones of the row: the last three are read
-/// only if the outcome is a movement.
-pub(super) fn key(columns: &mut Columns<'_>) -> Result<StoredIdempotencyKey, ColumnError> {
-    let request = columns.read()?;
-    let outcome: Option<Outcome> =
-        columns.read_as(|json: Option<String>| json.as_deref().map(from_json).transpose())?;
-    let pending_payment: Option<Id> = columns.read()?;
-    let state = match (outcome, pending_payment) {
-        (Some(outcome), _) => KeyState::Answered(outcome),
-        (None, Some(pending_payment)) => KeyState::InFlight(pending_payment),
-        (None, None) => KeyState::Answered(Outcome::Moved(TransactionVersion {
-            transaction: columns.read()?,
-            steps: columns.read()?,
-            disputed: columns.read()?,
-        })),
-    };
-    Ok(StoredIdempotencyKey { request, state })
+/// A pending payment, or JSON, or the transaction as a movement left it.
+impl Group for KeyState {
+    const COLUMNS: &'static [Column] = &[
+        ("pending_payment", Id::KIND),
+        ("outcome", String::KIND),
+        ("transaction", Id::KIND),
+        ("steps", u32::KIND),
+        ("disputed", i64::KIND),
+    ];
+
+    fn read(columns: &mut Columns<'_>) -> Result<Self, ColumnError> {
+        let pending_payment: Option<Id> = columns.read()?;
+        let outcome: Option<Outcome> =
+            columns.read_as(|json: Option<String>| json.as_deref().map(from_json).transpose())?;
+        if let Some(state) = pending_payment.map(Self::InFlight).or(outcome.map(Self::Answered)) {
+            columns.skip(3);
+            return Ok(state);
+        }
+        let (transaction, steps, disputed) = (columns.read()?, columns.read()?, columns.read()?);
+        Ok(Self::Answered(Outcome::Moved(TransactionVersion { transaction, steps, disputed })))
+    }
+
+    fn params<'a>(&'a self, params: &mut Vec<Param<'a>>) {
+        let (mut pending_payment, mut outcome) = (Param::Null, Param::Null);
+        let mut moved = [Param::Null, Param::Null, Param::Null];
+        match self {
+            Self::InFlight(pending) => pending_payment = pending.param(),
+            Self::Answered(Outcome::Moved(version)) => {
+                let TransactionVersion { transaction, steps, disputed } = version;
+                moved = [transaction.param(), steps.param(), disputed.param()];
+            }
+            Self::Answered(answered) => outcome = Param::Text(json(answered).into()),
+        }
+        params.extend([pending_payment, outcome]);
+        params.extend(moved);
+    }
 }
+
+group! { StoredIdempotencyKey { request: RequestDigest = "request", state: KeyState = .. } }
 
 fn from_json(json: &str) -> Result<Outcome, BadCell> {
     let stored = serde_json::from_str(json).map_err(|_| BadCell)?;

@@ -10,11 +10,9 @@ use tokio::runtime::Handle;
 
 use super::{
     Backlog, Engine, Found, LookUp, OldTransaction, OverdueDispute, Select, Store, StoreError, now,
-    outcomes,
     rows::{self, LoadedTrail, Resource, found},
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest},
     sqlite::Place,
-    values::{bytes, millis},
 };
 use crate::domain::{
     AcquirerName, ApiKeyDigest, App, BalanceLine, Card, CardOnFile, Challenge, Currency, Dispute,
@@ -35,8 +33,10 @@ impl Store {
         &self,
         keyed: &KeyedRequest,
     ) -> Result<Option<StoredIdempotencyKey>, StoreError> {
-        let sql = format!("SELECT {} FROM idempotency WHERE app = $1 AND key = $2", outcomes::KEY);
-        self.query_one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
+        let stored = StoredIdempotencyKey::of("idempotency");
+        let sql = format!("SELECT {stored} FROM idempotency WHERE app = $1 AND key = $2");
+        let params = [keyed.app.param(), keyed.key.param()];
+        self.query_one(&sql, &params, StoredIdempotencyKey::read).await
     }
 
     /// The app with this API key. Reads the key, so a deleted key is not found.
@@ -121,7 +121,7 @@ impl Store {
         link: LinkDigest,
     ) -> Result<bool, StoreError> {
         let sql = "SELECT pending_payment FROM used_links WHERE merchant = $1 AND link = $2";
-        let params = [merchant.param(), bytes(&link)];
+        let params = [merchant.param(), link.param()];
         let used = self.query_one(sql, &params, |columns| columns.read::<Id>());
         Ok(used.await?.is_some())
     }
@@ -350,7 +350,7 @@ impl Store {
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
                    WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
         let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
-        self.query_all(sql, &[millis(now), LIMIT], rows::overdue).await
+        self.query_all(sql, &[now.param(), LIMIT], rows::overdue).await
     }
 
     /// Transactions older than `age` that the expiry job has not checked, the oldest first: at most
@@ -387,14 +387,15 @@ impl Store {
             rows::PENDING_AUTHORIZATION
         );
         let before = Id::at(before);
-        let params = [after.param(), before.param(), millis(now), LIMIT];
+        let params = [after.param(), before.param(), now.param(), LIMIT];
         self.query_all(&sql, &params, rows::unanswered).await
     }
 
     /// Invitations with a due attempt, the longest overdue first: at most [`JOB_BATCH`].
     pub(crate) async fn due_invitations(&self) -> Result<Vec<Id>, StoreError> {
         let sql = "SELECT id FROM invitations WHERE due <= $1 ORDER BY due, id LIMIT $2";
-        let params = [millis(self.database_time().await?), LIMIT];
+        let now = self.database_time().await?;
+        let params = [now.param(), LIMIT];
         self.query_all(sql, &params, |columns| columns.read()).await
     }
 
@@ -407,7 +408,7 @@ impl Store {
         let sql = "SELECT app, key FROM idempotency WHERE created <= $1 AND pending_payment IS NULL
                    ORDER BY created LIMIT $2";
         let Some(before) = self.job_time_ago(age).await? else { return Ok(Vec::new()) };
-        let params = [millis(before), LIMIT];
+        let params = [before.param(), LIMIT];
         self.query_all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
@@ -455,7 +456,7 @@ impl Store {
             "outbox.due <= $1 AND acquirer = $2
              ORDER BY outbox.due, outbox.id LIMIT $3",
         );
-        let params = [millis(now), acquirer.param(), LIMIT];
+        let params = [now.param(), acquirer.param(), LIMIT];
         self.query_all(&sql, &params, rows::queued).await
     }
 

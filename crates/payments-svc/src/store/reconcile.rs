@@ -16,7 +16,7 @@ use common::{
 use jiff::civil::Date;
 use rusqlite::{Connection, Row, params};
 
-use super::{StoreConfig, postgres, sqlite, values::time};
+use super::{StoreConfig, postgres, sqlite};
 use crate::domain::{
     AcquirerKey, AcquirerName, BookedOperation, Id, Movement, OperationState, Reconciliation,
     SettledOperation,
@@ -329,7 +329,7 @@ fn booked_as(reference: String, columns: &mut Columns<'_>) -> Result<BookedOpera
         movement: columns.read()?,
         transaction: columns.read()?,
         amount: Group::read(columns)?,
-        booked: time(columns)?,
+        booked: columns.read()?,
         acquirer: columns.read()?,
         state: match (columns.read()?, columns.read()?) {
             (true, _) => OperationState::Refused,

@@ -2,20 +2,16 @@
 //! and the order in which they are read come from one description in `groups.rs`. What comes from
 //! several tables is read here, next to the names that it selects.
 
-use std::sync::LazyLock;
+use std::{convert::identity, sync::LazyLock};
 
 use common::sql::{BadCell, Cell, ColumnError, Columns, Group, Kind, Param, Stored};
 
-use super::{
-    Found, OldTransaction, OverdueDispute,
-    api_keys::StoredApiKey,
-    values::{acquirer_key, optional_time, time},
-};
+use super::{Found, OldTransaction, OverdueDispute, api_keys::StoredApiKey};
 use crate::domain::{
-    App, Authorization, BalanceLine, Card, Challenge, Dispute, FraudAlert, Id, Merchant, NewEvent,
-    OutboxEntry, PayoutRequest, PayoutRun, QueuedEntry, SavedCard, Step, Terms, Transaction,
-    TransactionTerms, UnansweredPayment,
-    write::{CardRow, EventRow, LineRow},
+    AcquirerKey, App, Authorization, BalanceLine, Card, Challenge, Dispute, FraudAlert, Id,
+    Merchant, NewEvent, OutboxEntry, PayoutRequest, PayoutRun, QueuedEntry, SavedCard, Step, Terms,
+    Transaction, TransactionTerms, UnansweredPayment,
+    write::{CardRow, DisputeRow, EventRow, LineRow},
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -34,27 +30,28 @@ pub(super) trait Resource: Sized + Send {
     fn of_row(columns: &mut Columns<'_>) -> Read<Self>;
 }
 
-/// Resources that are a group of the columns of one table.
+/// Resources that are a row of one table, as the function makes them of it.
 macro_rules! resources {
-    ($($resource:ty: $table:literal, $merchant:literal;)*) => {$(
+    ($($resource:ty: $row:ty = $table:literal, $of_row:expr;)*) => {$(
         impl Resource for $resource {
             const TABLE: &'static str = $table;
-            const MERCHANT: &'static str = $merchant;
+            const MERCHANT: &'static str = concat!($table, ".merchant");
 
             fn select() -> (String, &'static str) {
-                (<Self as Group>::of($table), $table)
+                (<$row>::of($table), $table)
             }
 
             fn of_row(columns: &mut Columns<'_>) -> Read<Self> {
-                Group::read(columns)
+                <$row>::read(columns).map($of_row)
             }
         }
     )*};
 }
 
 resources! {
-    Dispute: "disputes", "disputes.merchant";
-    FraudAlert: "frauds", "frauds.merchant";
+    SavedCard: CardRow = "cards", CardRow::saved_card;
+    Dispute: DisputeRow = "disputes", DisputeRow::dispute;
+    FraudAlert: FraudAlert = "frauds", identity;
 }
 
 impl Resource for Merchant {
@@ -70,19 +67,6 @@ impl Resource for Merchant {
     fn of_row(columns: &mut Columns<'_>) -> Read<Self> {
         let merchant = <Self as Group>::read(columns)?;
         Ok(Self { balance: columns.read()?, ..merchant })
-    }
-}
-
-impl Resource for SavedCard {
-    const TABLE: &'static str = "cards";
-    const MERCHANT: &'static str = "cards.merchant";
-
-    fn select() -> (String, &'static str) {
-        (CardRow::of("cards"), "cards")
-    }
-
-    fn of_row(columns: &mut Columns<'_>) -> Read<Self> {
-        CardRow::read(columns).map(CardRow::saved_card)
     }
 }
 
@@ -189,7 +173,7 @@ pub(super) fn is_member_by(digest: &str, merchant: &str) -> String {
 /// Reads the columns of an [`App`], then the ID of the key and last_used.
 pub(super) fn stored_api_key(columns: &mut Columns<'_>) -> Read<StoredApiKey> {
     let app = App::read(columns)?;
-    Ok(StoredApiKey { app, id: columns.read()?, last_used: optional_time(columns)? })
+    Ok(StoredApiKey { app, id: columns.read()?, last_used: columns.read()? })
 }
 
 /// Adds the first `steps` steps of the trail to its transaction. Later steps were added after the
@@ -207,7 +191,7 @@ pub(super) const PENDING_AUTHORIZATION: &str = "acquirer, pending_payments.id,
 /// Reads four columns: acquirer, the ID of the pending payment, acquirer_key, authorization.
 fn authorization(columns: &mut Columns<'_>) -> Read<Authorization> {
     let (acquirer, pending_payment) = (columns.read()?, columns.read()?);
-    let key = acquirer_key(columns, pending_payment)?;
+    let key = AcquirerKey::stored(columns.read()?, pending_payment);
     Ok(Authorization { acquirer, key, id: columns.read()? })
 }
 
@@ -223,7 +207,7 @@ pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
         authorization: authorization(columns)?,
         card: Card::read(columns)?,
         reference: columns.read()?,
-        until: time(columns)?,
+        until: columns.read()?,
     })
 }
 
@@ -251,12 +235,12 @@ pub(super) static QUEUED: LazyLock<String> = LazyLock::new(|| {
 pub(super) fn queued(columns: &mut Columns<'_>) -> Read<QueuedEntry> {
     let (entry, attempts) = (entry(columns)?, columns.read()?);
     let first: Option<Id> = columns.read()?;
-    Ok(QueuedEntry { entry, attempts, behind: first.zip(optional_time(columns)?) })
+    Ok(QueuedEntry { entry, attempts, behind: first.zip(columns.read()?) })
 }
 
 fn entry(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
     let id = columns.read()?;
-    let key = acquirer_key(columns, id)?;
+    let key = AcquirerKey::stored(columns.read()?, id);
     Ok(OutboxEntry {
         id,
         key,

@@ -4,7 +4,7 @@
 use common::sql::{Group, Stored as _};
 use jiff::Timestamp;
 
-use super::{OldTransaction, OverdueDispute, Store, StoreError, reads::LIMIT, rows, values::time};
+use super::{OldTransaction, OverdueDispute, Store, StoreError, reads::LIMIT, rows};
 use crate::domain::{Id, SandboxClock, UnansweredPayment};
 
 /// An app with a pending advance.
@@ -65,7 +65,7 @@ impl Store {
         let sql = "SELECT id, \"transaction\", reference, due FROM disputes
                    WHERE merchant = $1 AND id > $2 AND decision IS NULL ORDER BY id LIMIT $3";
         let params = [merchant.param(), after.param(), LIMIT];
-        self.query_all(sql, &params, |columns| Ok((rows::overdue(columns)?, time(columns)?))).await
+        self.query_all(sql, &params, |columns| Ok((rows::overdue(columns)?, columns.read()?))).await
     }
 
     /// Payments of an app's test merchants that wait for the answer to a challenge, after this one,
@@ -84,7 +84,7 @@ impl Store {
             rows::PENDING_AUTHORIZATION
         );
         let params = [app.param(), after.param(), LIMIT];
-        self.query_all(&sql, &params, |columns| Ok((rows::unanswered(columns)?, time(columns)?)))
+        self.query_all(&sql, &params, |columns| Ok((rows::unanswered(columns)?, columns.read()?)))
             .await
     }
 }

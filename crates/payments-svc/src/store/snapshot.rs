@@ -13,10 +13,10 @@
 //! 6. In PostgreSQL, each of the three statements has its own database snapshot. The trail may
 //!    contain steps that the transaction did not have yet: [`SnapshotRows::finished`] drops them.
 
-use common::sql::{ColumnError, Columns, Group as _};
+use common::sql::{ColumnError, Columns, Group};
 
 use super::{
-    Found, outcomes,
+    Found,
     rows::{self, LoadedTrail, Resource as _},
 };
 use crate::domain::{
@@ -74,7 +74,8 @@ pub(super) struct SnapshotRequest {
 /// 2. the first [`SHORT_TRAIL`] steps of the trail of each transaction, as rows of `trail`,
 /// 3. an item named `asked`, with columns `app` and `key`.
 pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] {
-    let (step, key, pricing) = (Step::of("trail"), outcomes::KEY, Pricing::of("merchants"));
+    let (step, pricing) = (Step::of("trail"), Pricing::of("merchants"));
+    let key = StoredIdempotencyKey::of("idempotency");
     let (transaction, _) = LoadedTrail::select();
     let is_member = rows::is_member_by("asked.caller", "transactions.merchant");
     [
@@ -118,7 +119,7 @@ impl SnapshotRows {
         match (statement, found) {
             (0, found) => *found = Some(transaction(columns)?),
             (1, _) => trail.push((columns.read()?, Step::read(columns)?)),
-            (_, Some(found)) => found.value.key = Some(outcomes::key(columns)?),
+            (_, Some(found)) => found.value.key = Some(Group::read(columns)?),
             (_, None) => {}
         }
         Ok(())

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use common::sql::{BadCell, Cell, ColumnError, Columns, Kind, Param, Stored};
-use jiff::Timestamp;
 
 use crate::domain::{
-    Account, AcquirerId, AcquirerKey, AcquirerName, Advance, AdvanceBy, Amount, ApiKeyDigest, Card,
+    Account, AcquirerId, AcquirerKey, AcquirerName, Advance, AdvanceBy, Amount, ApiKeyDigest,
     Country, Currency, CustomData, Decision, Descriptor, DisableReason, Email, EventType,
     EventTypes, FraudReason, Iban, Id, LineKind, LinkSecret, Movement, Name, Notes, OutboxKind,
     PayoutFormat, Ppm, ProcessingError, SandboxClock, Scheme, ThreeDSecure, WebhookSecret,
@@ -99,44 +98,4 @@ pub(super) fn read_advances(columns: &mut Columns<'_>) -> Result<Vec<Advance>, C
         });
         advances.collect::<Option<_>>().ok_or(BadCell)
     })
-}
-
-/// Milliseconds since the epoch.
-pub(super) fn millis(at: Timestamp) -> Param<'static> {
-    Param::Int(at.as_millisecond())
-}
-
-/// Reads one column: a time.
-pub(super) fn time(columns: &mut Columns<'_>) -> Result<Timestamp, ColumnError> {
-    columns.read_as(Timestamp::from_millisecond)
-}
-
-/// Reads one column: a time or `NULL`.
-pub(super) fn optional_time(columns: &mut Columns<'_>) -> Result<Option<Timestamp>, ColumnError> {
-    columns.read_as(|at: Option<i64>| at.map(Timestamp::from_millisecond).transpose())
-}
-
-/// The year in which the card expires.
-pub(super) fn year(card: &Card) -> Param<'_> {
-    Param::Int(card.expiry.parts().0.into())
-}
-
-/// The month in which the card expires.
-pub(super) fn month(card: &Card) -> Param<'_> {
-    Param::Int(card.expiry.parts().1.into())
-}
-
-/// Bytes of a digest.
-pub(super) fn bytes(digest: &[u8; 32]) -> Param<'_> {
-    Param::Bytes(digest.into())
-}
-
-/// Reads one column, the digest of a key at the acquirer. If it is `NULL`, the key is `id`.
-pub(super) fn acquirer_key(columns: &mut Columns<'_>, id: Id) -> Result<AcquirerKey, ColumnError> {
-    Ok(AcquirerKey::stored(columns.read()?, id))
-}
-
-/// A column of an optional value: `NULL` if there is no value.
-pub(super) fn optional<'a, T>(value: Option<&'a T>, param: fn(&'a T) -> Param<'a>) -> Param<'a> {
-    value.map_or(Param::Null, param)
 }

@@ -23,9 +23,8 @@ use std::{
 };
 
 use super::{
-    Action, Answer, Balance, BatchRows, Changes, KeyedRequest, LastStep, LoadedRows,
-    NewIdempotencyKey, Outcome, Rejection, Write,
-    known::{KeyState, StoredIdempotencyKey},
+    Action, Answer, Balance, BatchRows, Changes, ExpiryRow, KeyRow, KeyState, KeyedRequest,
+    LastStep, LoadedRows, Outcome, Rejection, Write,
 };
 use crate::domain::{AcquirerKey, EventType, Fact, Id, MovementError, NewEvent, Overflow};
 
@@ -78,9 +77,9 @@ fn done(outcome: Outcome) -> ActionResult {
 impl Batch {
     fn decide(&mut self, write: &Write) -> Result<Answer, Rejection> {
         if let Some(keyed) = &write.keyed
-            && let Some(known) = self.known.keys.get(&(keyed.app, keyed.key.clone()))
+            && let Some(known) = self.rows.keys.get(&(keyed.app, keyed.key.clone()))
         {
-            return known.answer(keyed);
+            return known.state.answer(&known.request, keyed);
         }
         self.request_key = write.keyed.as_ref().map(KeyedRequest::acquirer_key);
         let (outcome, step) = self.execute(&write.action)?;
@@ -158,8 +157,7 @@ impl Batch {
             Action::RecordDeliveries(report) => self.record_deliveries(report),
             Action::PayOut(_) => self.pay_out(),
             Action::DeleteKeys { keys } => {
-                keys.iter().for_each(|key| drop(self.known.keys.remove(key)));
-                self.changes.deleted_keys.extend(keys.iter().cloned());
+                keys.iter().for_each(|key| self.rows.keys.delete(key.clone()));
                 done(Outcome::Done)
             }
             Action::DeleteEvents { events } => {
@@ -167,8 +165,9 @@ impl Batch {
                 done(Outcome::Done)
             }
             Action::SaveExpiryCursor { through } => {
-                let furthest = self.changes.expired_through.max(Some(*through));
-                self.changes.expired_through = furthest;
+                let before = self.rows.expiry.get(&true).map_or(Id::MIN, |row| row.through);
+                let through = before.max(*through);
+                self.rows.expiry.update(ExpiryRow { only: true, through });
                 done(Outcome::Done)
             }
             Action::AdvanceClock { app, by } => self.advance_clock(*app, *by),
@@ -178,18 +177,13 @@ impl Batch {
 
     /// Stores the outcome with the idempotency key, to answer a repeated request.
     fn store_key(&mut self, keyed: &KeyedRequest, outcome: &Outcome) {
-        let KeyedRequest { app, key, request } = keyed;
+        let KeyedRequest { app, key, request } = keyed.clone();
         let state = match outcome {
             Outcome::PaymentBegun(pending_payment) => KeyState::InFlight(*pending_payment),
             outcome => KeyState::Answered(outcome.clone()),
         };
-        let name = (*app, key.clone());
-        let known = StoredIdempotencyKey { request: *request, state: state.clone() };
-        self.known.keys.insert(name.clone(), known);
         let created = self.known.now;
-        let new_key =
-            NewIdempotencyKey { app: *app, key: key.clone(), request: *request, created, state };
-        self.changes.keys.insert(name, new_key);
+        self.rows.keys.insert(KeyRow { app, key, request, created, state });
     }
 
     /// Uses one of the IDs that were drawn during the load. [`super::Needs`] counts how many.

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::{Answer, BatchRows, KeyedRequest, Outcome, Rejection};
 use crate::domain::{
-    AcquirerKey, Card, Decision, Descriptor, DisputeState, DisputedParts, Id, Invitation,
-    LinkDigest, Merchant, Payment, PayoutRun, RefusedStep, TransactionState, TransactionVersion,
+    AcquirerKey, Decision, Descriptor, DisputeState, DisputedParts, Id, Invitation, Merchant,
+    PayoutRun, RefusedStep, RequestDigest, TransactionState,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -21,18 +21,15 @@ pub(crate) struct LoadedRows {
     /// The number of rows of each merchant's balance: 1 on SQLite, 16 on PostgreSQL.
     pub(crate) shards: i64,
     pub(crate) rows: BatchRows,
-    pub(crate) keys: HashMap<(Id, String), StoredIdempotencyKey>,
     /// Transactions, each with the captures that its writes need.
     pub(crate) transactions: HashMap<Id, LoadedTransaction>,
     /// Steps that were not refused before, by transaction and key at the acquirer.
     pub(crate) refusable_steps: HashMap<(Id, AcquirerKey), RefusedStep>,
-    pub(crate) outbox_entries: HashSet<Id>,
-    pub(crate) pending_payments: HashMap<Id, PendingPayment>,
+    /// Beside their rows.
+    pub(crate) pending_payments: HashMap<Id, PendingContext>,
     pub(crate) users: HashSet<Id>,
     /// By address in lower case.
     pub(crate) users_by_email: HashMap<String, Id>,
-    /// Recorded notifications, by the acquirer's ID.
-    pub(crate) notifications: HashSet<String>,
     /// By transaction and the acquirer's ID of the dispute.
     pub(crate) disputes: HashMap<(Id, String), DisputeState>,
     /// Decisions that arrived before their dispute, by the same key.
@@ -49,14 +46,11 @@ impl LoadedRows {
             ids: ids.into_iter(),
             shards,
             rows: BatchRows::default(),
-            keys: HashMap::new(),
             transactions: HashMap::new(),
             refusable_steps: HashMap::new(),
-            outbox_entries: HashSet::new(),
             pending_payments: HashMap::new(),
             users: HashSet::new(),
             users_by_email: HashMap::new(),
-            notifications: HashSet::new(),
             disputes: HashMap::new(),
             waiting: HashMap::new(),
             invitations: HashMap::new(),
@@ -69,7 +63,7 @@ impl LoadedRows {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StoredIdempotencyKey {
     /// The digest of the request.
-    pub(crate) request: [u8; 32],
+    pub(crate) request: RequestDigest,
     pub(crate) state: KeyState,
 }
 
@@ -82,26 +76,18 @@ pub(crate) enum KeyState {
 }
 
 impl KeyState {
-    pub(crate) fn pending_payment(&self) -> Option<&Id> {
-        match self {
-            Self::InFlight(pending_payment) => Some(pending_payment),
-            Self::Answered(_) => None,
+    /// The answer to a repeated request, if `request` is the digest of the first one.
+    pub(crate) fn answer(
+        &self,
+        request: &RequestDigest,
+        keyed: &KeyedRequest,
+    ) -> Result<Answer, Rejection> {
+        if *request != keyed.request {
+            return Err(Rejection::KeyReused);
         }
-    }
-
-    /// The outcome, unless it is a movement, which the tables keep in columns of their own.
-    pub(crate) fn outcome(&self) -> Option<&Outcome> {
         match self {
-            Self::InFlight(_) | Self::Answered(Outcome::Moved(_)) => None,
-            Self::Answered(outcome) => Some(outcome),
-        }
-    }
-
-    /// The outcome, if it is a movement.
-    pub(crate) fn moved(&self) -> Option<&TransactionVersion> {
-        match self {
-            Self::Answered(Outcome::Moved(moved)) => Some(moved),
-            Self::InFlight(_) | Self::Answered(_) => None,
+            Self::InFlight(_) => Err(Rejection::InFlight),
+            Self::Answered(outcome) => Ok(Answer::Replayed(outcome.clone())),
         }
     }
 }
@@ -109,13 +95,7 @@ impl KeyState {
 impl StoredIdempotencyKey {
     /// The answer to a repeated request.
     pub(crate) fn answer(&self, keyed: &KeyedRequest) -> Result<Answer, Rejection> {
-        if self.request != keyed.request {
-            return Err(Rejection::KeyReused);
-        }
-        match &self.state {
-            KeyState::InFlight(_) => Err(Rejection::InFlight),
-            KeyState::Answered(outcome) => Ok(Answer::Replayed(outcome.clone())),
-        }
+        self.state.answer(&self.request, keyed)
     }
 }
 
@@ -130,21 +110,13 @@ pub(crate) struct LoadedTransaction {
     pub(crate) disputed: DisputedParts,
 }
 
-/// A pending payment.
+/// What belongs to a pending payment, in other tables.
 #[derive(Debug, Clone)]
-pub(crate) struct PendingPayment {
-    pub(crate) payment: Payment,
-    pub(crate) acquirer_key: AcquirerKey,
-    /// The acquirer's ID of the authorization, if it needs one.
-    pub(crate) authorization: Option<String>,
+pub(crate) struct PendingContext {
     /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
-    /// The card data, while the customer must answer 3-D Secure.
-    pub(crate) challenged: Option<Card>,
     /// The app and the idempotency key of the request.
     pub(crate) key: Option<(Id, String)>,
-    /// The payment link, if it pays only once.
-    pub(crate) link: Option<LinkDigest>,
 }
 
 /// The state that a payout depends on.

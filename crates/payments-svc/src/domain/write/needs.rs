@@ -83,7 +83,6 @@ impl Needs {
             Action::CreateApp { .. }
             | Action::CreateMerchant { .. }
             | Action::SaveCard { .. }
-            | Action::RecordSending(_)
             | Action::RemoveInvitation { .. }
             | Action::DeleteKeys { .. }
             | Action::DeleteEvents { .. }
@@ -93,6 +92,10 @@ impl Needs {
             }
             Action::RecordApiKeyUses { uses } => {
                 self.locked_apps.extend(uses.iter().map(|used| used.app));
+            }
+            Action::RecordSending(report) => {
+                self.outbox_entries
+                    .extend(report.postponed.iter().map(|postponed| postponed.entry));
             }
             Action::BeginPayment { payment, link } => {
                 self.links.extend(link.map(|link| (payment.merchant, link)));

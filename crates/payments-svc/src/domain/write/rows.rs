@@ -1,15 +1,17 @@
 //! The rows that batches load and change, each described once: its table, its key, the columns that
 //! never change, and those that do.
 
-use common::{row, rows};
+use common::{group, row, rows};
 use jiff::{Timestamp, civil::Date};
 
+use super::KeyState;
 use crate::domain::{
-    Account, AcquirerKey, ApiKeyDigest, App, BalanceLine, CardOnFile, DeliveryAttempt,
-    DisableReason, EventType, Fact, Failures, FraudAlert, Id, LineKind, LinkDigest, LinkSecret,
-    Merchant, Money, Name, NewEvent, Notes, Payout, PayoutFormat, PayoutRun, Progress, Retry,
-    SandboxClock, SavedCard, Slice, Step, Transfer, Webhook, WebhookDetails, WebhookSecrets,
-    WebhookUpdate,
+    Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, Capture, Card,
+    CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor, DisableReason,
+    Dispute, EventType, Fact, Failures, FraudAlert, Id, LineKind, LinkDigest, LinkSecret, Merchant,
+    Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat, PayoutRun,
+    ProcessingError, Progress, Reason, RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step,
+    ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -28,18 +30,29 @@ rows! {
         webhook_retries: RetryRow,
         webhook_attempts: AttemptRow,
         link_secrets: LinkSecretRow,
+        pending_payments: PendingRow,
+        transactions: TransactionRow,
+        transaction_amounts: TransactionAmounts,
+        customs: CustomRow,
+        authorizations: AuthorizationRow,
         trail: StepRow,
+        captures: CaptureRow,
         lines: LineRow,
         postings: PostingRow,
+        outbox: OutboxRow,
         payouts: PayoutRow,
         cards: CardRow,
+        disputes: DisputeRow,
         slices: SliceRow,
         refused_voids: RefusedVoid,
         fraud_alerts: FraudAlert,
         events: EventRow,
+        expiry: ExpiryRow,
+        notifications: NotificationRow,
         merchant_users: MerchantUser,
         merchant_apps: MerchantApp,
         used_links: UsedLink,
+        keys: KeyRow,
     }
 }
 
@@ -244,6 +257,219 @@ row! {
         key { merchant: Id = "merchant", link: LinkDigest = "link" }
         fixed { pending_payment: Id = "pending_payment" }
         changing {}
+    }
+}
+
+row! {
+    /// A payment that is with its acquirer.
+    pub(crate) struct PendingRow in "pending_payments" {
+        key { id: Id = "id" }
+        fixed {
+            created: Timestamp = "created",
+            payment: Payment = ..,
+            /// The digest of the idempotency key, if the acquirer gets that.
+            acquirer_key: Option<RequestDigest> = "acquirer_key",
+            /// The payment link, if it pays only once.
+            link: Option<LinkDigest> = "link",
+        }
+        changing {
+            /// The acquirer's ID of the authorization, if it needs one.
+            authorization: Option<String> = "authorization",
+            challenge: Option<PendingChallenge> = ..,
+        }
+    }
+}
+
+/// The customer of a pending payment must answer 3-D Secure.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PendingChallenge {
+    pub(crate) card: Card,
+    /// The acquirer's ID of the challenge.
+    pub(crate) reference: String,
+    /// The deadline for the answer.
+    pub(crate) until: Timestamp,
+}
+
+group! {
+    PendingChallenge {
+        card: Card = ..,
+        reference: String = "challenge",
+        until: Timestamp = "challenge_until",
+    }
+}
+
+row! {
+    /// A transaction, without its amounts after the authorization.
+    pub(crate) struct TransactionRow in "transactions" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            /// Whether the merchant is a test merchant.
+            test: bool = "test",
+            /// The acquirer knows the payment by this ID, or by the key.
+            pending_payment: Id = "pending_payment",
+            acquirer_key: Option<RequestDigest> = "acquirer_key",
+            authorization: Option<String> = "authorization",
+            acquirer: Option<AcquirerName> = "acquirer",
+            created: Timestamp = "created",
+            currency: Currency = "currency",
+            amount: i64 = "amount",
+            error: Option<ProcessingError> = "error",
+            descriptor: Descriptor = "descriptor",
+            card: Option<Card> = ..,
+            tds: ThreeDSecure = "tds",
+            recurring: bool = "recurring",
+            /// The acquirer's reference of the card. `None` if the payment failed.
+            reference: Option<String> = "reference",
+            has_custom: bool = "has_custom",
+        }
+        changing {}
+    }
+}
+
+row! {
+    /// The amounts of a transaction after its movements, in minor units of its currency.
+    pub(crate) struct TransactionAmounts in "transactions" {
+        key { id: Id = "id" }
+        fixed {}
+        changing {
+            captured: i64 = "captured",
+            refunded: i64 = "refunded",
+            voided: i64 = "voided",
+            disputed: i64 = "disputed",
+            /// The length of the trail.
+            steps: u32 = "steps",
+        }
+    }
+}
+
+row! {
+    /// The custom data of a transaction. Apart, because it may be long.
+    pub(crate) struct CustomRow in "customs" {
+        key { transaction: Id = "transaction" }
+        fixed { custom: CustomData = "custom" }
+        changing {}
+    }
+}
+
+row! {
+    /// What a payment asked for, to check its transaction against.
+    pub(crate) struct AuthorizationRow in "authorizations" {
+        key { pending_payment: Id = "pending_payment" }
+        fixed { currency: Currency = "currency", amount: i64 = "amount" }
+        changing {}
+    }
+}
+
+row! {
+    /// What refunds of a capture are taken from.
+    pub(crate) struct CaptureRow in "captures" {
+        key {
+            transaction: Id = "transaction",
+            /// The index in the trail, from 0.
+            step: u32 = "step",
+        }
+        fixed {}
+        changing { capture: Capture = .. }
+    }
+}
+
+impl CaptureRow {
+    pub(crate) fn new(transaction: Id, capture: Capture) -> Self {
+        Self { transaction, step: capture.step, capture }
+    }
+
+    pub(crate) fn capture(&self) -> Capture {
+        Capture { step: self.step, ..self.capture }
+    }
+}
+
+row! {
+    /// What an acquirer has not confirmed yet.
+    pub(crate) struct OutboxRow in "outbox" {
+        key { id: Id = "id" }
+        fixed {
+            /// The digest of the idempotency key, if the acquirer gets that.
+            acquirer_key: Option<RequestDigest> = "acquirer_key",
+            transaction: Id = "transaction",
+            kind: OutboxKind = "movement",
+            /// Minor units of the transaction's currency.
+            amount: i64 = "amount",
+            /// The step of the trail. `None` for a reversal.
+            step: Option<u32> = "step",
+        }
+        changing {
+            /// The number of failed attempts.
+            attempts: u32 = "attempts",
+            /// The time of the next attempt. `None` if it was never sent.
+            due: Option<Timestamp> = "due",
+        }
+    }
+}
+
+row! {
+    pub(crate) struct DisputeRow in "disputes" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            transaction: Id = "transaction",
+            /// The acquirer's ID of the dispute.
+            reference: AcquirerId = "reference",
+            created: Timestamp = "created",
+            amount: i64 = "amount",
+            reason: Option<Reason> = ..,
+            due: Timestamp = "due",
+            /// The line that booked the opening.
+            line: Id = "line",
+        }
+        changing { decision: Option<Decision> = "decision" }
+    }
+}
+
+impl DisputeRow {
+    pub(crate) fn dispute(self) -> Dispute {
+        let Self { id, merchant, transaction, created, amount, reason, due, .. } = self;
+        Dispute { id, merchant, transaction, created, amount, reason, due }
+    }
+}
+
+row! {
+    /// A notification that was recorded.
+    pub(crate) struct NotificationRow in "notifications" {
+        key {
+            /// The acquirer's ID.
+            id: AcquirerId = "id",
+        }
+        fixed {
+            transaction: Id = "transaction",
+            /// The time of the recording, not of the event.
+            created: Timestamp = "created",
+            /// The dispute that is not opened yet, and its decision.
+            waiting: Option<(AcquirerId, Decision)> = ("dispute", "decision"),
+        }
+        changing {}
+    }
+}
+
+row! {
+    /// An idempotency key.
+    pub(crate) struct KeyRow in "idempotency" {
+        key { app: Id = "app", key: String = "key" }
+        fixed {
+            /// The digest of the request.
+            request: RequestDigest = "request",
+            created: Timestamp = "created",
+        }
+        changing { state: KeyState = .. }
+    }
+}
+
+row! {
+    /// How far the expiry job is: the only row of its table.
+    pub(crate) struct ExpiryRow in "expiry" {
+        key { only: bool = "only" }
+        fixed {}
+        changing { through: Id = "through" }
     }
 }
 

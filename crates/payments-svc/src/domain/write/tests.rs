@@ -45,12 +45,12 @@ fn used_ids(changes: &Changes) -> usize {
         + changes.users.len()
         + rows.merchants.new_rows().count()
         + rows.invitations.new_rows().count()
-        + changes.pending_payments.len()
-        + changes.transactions.len()
+        + rows.pending_payments.new_rows().count()
+        + rows.transactions.new_rows().count()
         + rows.lines.new_rows().count()
-        + changes.outbox_entries.len()
+        + rows.outbox.new_rows().count()
         + rows.cards.new_rows().count()
-        + changes.disputes.len()
+        + rows.disputes.new_rows().count()
         + rows.fraud_alerts.new_rows().count()
         + rows.events.new_rows().count()
         + rows.webhooks.new_rows().count()
@@ -63,10 +63,10 @@ fn facts(changes: &Changes) -> usize {
     let rows = &changes.rows;
     let is_refusal = |event: &&EventRow| event.event_type == EventType::AcquirerRefused;
     let is_reversal = |row: &&StepRow| row.reverses.is_some();
-    changes.transactions.len() + rows.trail.new_rows().count()
+    rows.transactions.new_rows().count() + rows.trail.new_rows().count()
         - rows.trail.new_rows().filter(is_reversal).count()
         + rows.events.new_rows().filter(is_refusal).count()
-        + changes.disputes.len()
+        + rows.disputes.new_rows().count()
         + rows.fraud_alerts.new_rows().count()
         + rows.payouts.new_rows().count()
 }

@@ -11,7 +11,7 @@
 //! 4. The progress of the webhooks of these apps. Another process that takes or releases webhooks
 //!    locks it, too, for one statement that waits for no lock.
 //! 5. While it writes: rows that it deletes or updates without such a lock, and entries of unique
-//!    indexes. `tables::write` has the order.
+//!    indexes. `BatchRows` has the order.
 //!
 //! The reasons:
 //!
@@ -48,7 +48,7 @@ use tokio_postgres::{Row, types::ToSql};
 use super::super::{
     batch::{self, WriteResult},
     load::{EMAIL, LOCKED, Query, READ},
-    rows, tables,
+    rows,
 };
 use crate::domain::{
     Id, PayoutRequest,
@@ -375,7 +375,7 @@ async fn locked(
 /// Writes changes and commits.
 pub(super) async fn write(open: Transaction, changes: &Changes) -> Result<(), Error> {
     let mut rows = PostgresRows::default();
-    let Ok(()) = tables::write(changes, &mut rows);
+    let Ok(()) = changes.write(&mut rows);
     let params = rows.params();
     open.commit(&rows.statements(&params)).await.map(drop)
 }

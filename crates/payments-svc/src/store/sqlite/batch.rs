@@ -28,7 +28,7 @@ use uuid::Uuid;
 use super::super::{
     batch::{self, WriteResult},
     load::{LOCKED, Query, READ},
-    now, rows, tables,
+    now, rows,
 };
 use super::transactions::TransactionCache;
 use crate::domain::{
@@ -208,7 +208,7 @@ fn first_row<T>(
 
 /// Writes changes, and the last ID that was drawn.
 pub(super) fn write(db: &Connection, changes: &Changes, last: Id) -> rusqlite::Result<()> {
-    tables::write(changes, &mut SqliteRows(db))?;
+    changes.write(&mut SqliteRows(db))?;
     db.prepare_cached("UPDATE ids SET last = $1")?.execute([last.as_bytes()])?;
     Ok(())
 }

@@ -18,16 +18,16 @@ use super::{
     *,
 };
 use crate::domain::{
-    AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, CardOnFile, Challenge, Id,
-    MovementRequest, OutboxEntry, OutboxKind, PageQuery, PayoutFormat, PayoutRun, Postponed,
+    AcquirerKey, AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, CardOnFile, Challenge,
+    Id, MovementRequest, OutboxEntry, OutboxKind, PageQuery, PayoutFormat, PayoutRun, Postponed,
     QueuedEntry, SavedCard, SendingReport, Transaction, TransactionTerms, TransactionVersion,
     UnansweredPayment,
     write::{
-        Action, ApiKeyRow, Changes, KeyState, KeyedRequest, NewOutboxEntry, OutboxRetry,
-        StoredIdempotencyKey,
+        Action, ApiKeyRow, Changes, KeyState, KeyedRequest, OutboxRow, PendingChallenge,
+        PendingRow, StoredIdempotencyKey,
         tests::{
             generators::{batches, setup_batches},
-            model::{Tables, TransactionRow},
+            model::Tables,
         },
     },
 };
@@ -63,9 +63,17 @@ fn assert_found<T: PartialEq + Debug>(found: Option<Found<T>>, value: &T, is_mem
 }
 
 fn with_trail(tables: &Tables, id: Id) -> Transaction {
-    let mut transaction = tables.transactions[&id].new.transaction.clone();
+    let mut transaction = tables.transaction(id).0;
     transaction.trail = rows_of(&tables.trail, id).into_iter().map(|row| row.step).collect();
     transaction
+}
+
+fn authorization(row: &PendingRow) -> Authorization {
+    Authorization {
+        acquirer: row.payment.acquirer,
+        key: AcquirerKey::stored(row.acquirer_key, row.id),
+        id: row.authorization.clone(),
+    }
 }
 
 /// The rows whose key begins with this ID.
@@ -138,7 +146,7 @@ async fn single_rows_are_read_as_written() {
             assert_found(store.card(row.id, key).await.unwrap(), &card, is_member(row.merchant));
         }
         for row in tables.disputes.values() {
-            let dispute = &row.dispute;
+            let dispute = &row.clone().dispute();
             let found = store.dispute(dispute.id, key).await.unwrap();
             assert_found(found, dispute, is_member(dispute.merchant));
         }
@@ -164,13 +172,13 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         assert_eq!(store.idempotency_key(&other).await.unwrap(), None);
     }
     for (&id, row) in &tables.transactions {
-        let transaction = &row.new.transaction;
+        let (transaction, number) = tables.transaction(id);
         let is_original = transaction.error.is_none() && !transaction.recurring;
-        let reference = row.new.reference.clone();
+        let reference = row.reference.clone();
         let original = || {
             Some(CardOnFile {
                 card: transaction.card.clone()?,
-                acquirer: row.new.acquirer,
+                acquirer: row.acquirer,
                 reference: reference?,
             })
         };
@@ -181,7 +189,7 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         }
         assert_eq!(store.card_on_file(Id::MAX, id).await.unwrap(), None);
         let transaction = with_trail(&tables, id);
-        for steps in 0..=row.steps {
+        for steps in 0..=number {
             let version = TransactionVersion { transaction: id, steps, disputed: 3 };
             let then = transaction.clone().at(version);
             assert_eq!(store.transaction_as_of(version).await.unwrap(), Some(then));
@@ -193,9 +201,10 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         assert_eq!(store.saved_card_on_file(Id::MIN, row.id).await.unwrap(), None);
     }
     for (id, row) in &tables.pending_payments {
-        let challenge = row.challenge.clone();
-        let authorization = row.authorization();
-        let challenge = challenge.map(|challenge| Challenge { authorization, ..challenge });
+        let challenge = row.challenge.clone().map(|challenge| {
+            let PendingChallenge { card, reference, until } = challenge;
+            Challenge { authorization: authorization(row), card, reference, until }
+        });
         assert_eq!(store.challenge(*id).await.unwrap(), challenge);
     }
     store.close().await;
@@ -208,56 +217,53 @@ async fn jobs_find_their_pending_work() {
     // IDs have a precision of one second, so the second of the last ID must have ended.
     tokio::time::sleep(Duration::from_millis(1100)).await;
     let backlog = store.backlog().await.unwrap();
-    let lengths =
-        [tables.invitations.len(), tables.outbox_entries.len(), tables.pending_payments.len()];
+    let lengths = [tables.invitations.len(), tables.outbox.len(), tables.pending_payments.len()];
     let waiting = [backlog.invitations, backlog.outbox_entries, backlog.pending_payments];
     assert_eq!(waiting.map(|waiting| usize::try_from(waiting).unwrap()), lengths);
-    let queued = |row: &NewOutboxEntry| {
+    let queued = |row: &OutboxRow| {
         let transaction = &tables.transactions[&row.transaction];
         let first = tables.captures.range((row.transaction, 0)..).next().map(|(key, _)| *key);
         let is_first = first == row.step.map(|step| (row.transaction, step));
-        let amounts = transaction.new.transaction.amounts;
+        let amounts = tables.transaction(row.transaction).0.amounts;
         let entry = OutboxEntry {
             id: row.id,
-            key: row.key,
+            key: AcquirerKey::stored(row.acquirer_key, row.id),
             transaction: row.transaction,
             authorization: Authorization {
-                acquirer: transaction.new.acquirer,
-                key: transaction.new.key,
-                id: transaction.new.authorization.clone(),
+                acquirer: transaction.acquirer,
+                key: AcquirerKey::stored(transaction.acquirer_key, transaction.pending_payment),
+                id: transaction.authorization.clone(),
             },
-            reference: transaction.new.reference.clone(),
+            reference: transaction.reference.clone(),
             kind: row.kind,
-            currency: transaction.new.transaction.currency,
+            currency: transaction.currency,
             amount: row.amount,
             is_fully_voided: amounts.voided == amounts.amount,
             is_first_capture: row.kind == OutboxKind::Capture && is_first,
         };
-        let is_before = |other: &&OutboxRetry| {
-            let other = &tables.outbox_entries[&other.entry];
-            other.transaction == row.transaction && other.id < row.id
+        let is_before = |other: &&OutboxRow| {
+            other.due.is_some() && other.transaction == row.transaction && other.id < row.id
         };
-        let behind = tables.outbox_retries.values().find(is_before);
+        let behind = tables.outbox.values().find(is_before);
         QueuedEntry {
             entry,
-            attempts: tables.outbox_retries.get(&row.id).map_or(0, |retry| retry.attempts),
-            behind: behind.map(|first| (first.entry, first.due)),
+            attempts: row.attempts,
+            behind: behind.and_then(|first| Some((first.id, first.due?))),
         }
     };
-    let is_new = |row: &&NewOutboxEntry| !tables.outbox_retries.contains_key(&row.id);
-    let expected: Vec<_> = tables.outbox_entries.values().filter(is_new).map(queued).collect();
+    let is_new = |row: &&OutboxRow| row.due.is_none();
+    let expected: Vec<_> = tables.outbox.values().filter(is_new).map(queued).collect();
     let (new, through) = store.new_outbox_entries(AcquirerName::Sandbox, Id::MIN).await.unwrap();
     assert_eq!(new, expected);
     assert_eq!(through, expected.last().map_or(Id::MIN, |queued| queued.entry.id));
-    let mut due: Vec<_> = tables.outbox_retries.values().collect();
-    due.sort_by_key(|retry| (retry.due, retry.entry));
-    let due: Vec<_> =
-        due.iter().map(|retry| queued(&tables.outbox_entries[&retry.entry])).collect();
+    let mut due: Vec<_> = tables.outbox.values().filter(|row| row.due.is_some()).collect();
+    due.sort_by_key(|row| (row.due, row.id));
+    let due: Vec<_> = due.into_iter().map(queued).collect();
     let later = now() + Duration::from_secs(24 * 3600);
     let read = store.due_outbox_entries(AcquirerName::Sandbox, later).await.unwrap();
     assert_eq!(read, due);
-    let pending = |row: &&TransactionRow| row.new.transaction.amounts.pending() > 0;
-    let transaction = tables.transactions.values().find(pending).unwrap().new.transaction.id;
+    let pending = |id: &Id| tables.transaction(*id).0.amounts.pending() > 0;
+    let transaction = tables.transactions.keys().copied().find(pending).unwrap();
     let (request, descriptor) = (MovementRequest::Void { amount: None }, None);
     let void = Action::Move { transaction, request, descriptor, steps: 0 };
     store.write(void).await.unwrap().unwrap();
@@ -280,7 +286,7 @@ async fn jobs_find_their_pending_work() {
         .iter()
         .filter(|(_, row)| row.challenge.as_ref().is_none_or(|challenge| is_due(challenge.until)));
     let unanswered: Vec<UnansweredPayment> = unanswered
-        .map(|(&id, row)| UnansweredPayment { id, authorization: row.authorization() })
+        .map(|(&id, row)| UnansweredPayment { id, authorization: authorization(row) })
         .collect();
     assert_eq!(store.unanswered_payments(any_age, Id::MIN).await.unwrap(), unanswered);
     if let [first, rest @ ..] = &*unanswered {
@@ -289,10 +295,9 @@ async fn jobs_find_their_pending_work() {
 
     let expiring = store.old_transactions(any_age).await.unwrap();
     let expiring = expiring.iter().map(|row| (row.transaction, row.is_pending));
-    let through = tables.expired_through.unwrap_or(Id::MIN);
-    let transactions = tables.transactions.iter().filter(|(id, _)| **id > through);
-    let pending = |row: &Transaction| row.amounts.pending() > 0;
-    let expected = transactions.map(|(id, row)| (*id, pending(&row.new.transaction)));
+    let through = tables.expiry.get(&true).map_or(Id::MIN, |row| row.through);
+    let transactions = tables.transactions.keys().copied().filter(|id| *id > through);
+    let expected = transactions.map(|id| (id, pending(&id)));
     assert_eq!(expiring.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 
     let mut old = store.old_keys(any_age).await.unwrap();
@@ -310,10 +315,10 @@ async fn jobs_find_their_pending_work() {
     let mut overdue: Vec<Id> =
         store.overdue_disputes().await.unwrap().iter().map(|dispute| dispute.id).collect();
     overdue.sort();
-    let is_test = |id| tables.transactions[id].new.transaction.test;
+    let is_test = |id| tables.transactions[id].test;
     let open = tables.disputes.values().filter(|row| row.decision.is_none());
-    let open = open.filter(|row| is_due(row.dispute.due) && is_test(&row.dispute.transaction));
-    assert_eq!(overdue, open.map(|row| row.dispute.id).collect::<Vec<_>>());
+    let open = open.filter(|row| is_due(row.due) && is_test(&row.transaction));
+    assert_eq!(overdue, open.map(|row| row.id).collect::<Vec<_>>());
     assert!(!overdue.is_empty());
     store.close().await;
 }
@@ -398,7 +403,7 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
             for successful in [None, Some(true), Some(false)] {
                 let found =
                     store.clone().transactions(merchant, page_query, successful).await.unwrap();
-                let own = tables.transactions.values().map(|row| &row.new.transaction);
+                let own = tables.transactions.values();
                 let own = own.filter(|row| {
                     row.merchant == merchant
                         && successful.is_none_or(|successful| successful == row.error.is_none())
@@ -416,10 +421,10 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
                 Owner::Transaction(id) => id == transaction,
             };
             let found = store.clone().disputes(about, page_query).await.unwrap();
-            let own = tables.disputes.values().map(|row| &row.dispute);
+            let own = tables.disputes.values();
             let own = own.filter(|row| is_about(row.merchant, row.transaction));
             let own = in_order(own.map(|row| row.id).collect());
-            let own: Vec<_> = own.iter().map(|id| tables.disputes[id].dispute.clone()).collect();
+            let own: Vec<_> = own.iter().map(|id| tables.disputes[id].clone().dispute()).collect();
             assert_eq!(found, own);
             let found = store.clone().frauds(about, page_query).await.unwrap();
             let own =

@@ -82,7 +82,8 @@ impl TransactionCache {
     pub(super) fn change<'a>(&'a self, changes: &'a Changes) -> impl Drop + use<'a> {
         let ends_access = changes.rows.api_keys.deleted_keys().next().is_some()
             || changes.rows.merchant_apps.deleted_keys().next().is_some();
-        let changing = self.permitted.change(changes.transaction_updates.keys());
+        let changed = changes.rows.transaction_amounts.updated_rows().map(|row| &row.id);
+        let changing = self.permitted.change(changed);
         AccessChange::begin(ends_access.then_some(&self.access), changing)
     }
 

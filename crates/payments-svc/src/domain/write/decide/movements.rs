@@ -4,12 +4,12 @@ use std::iter::{once, repeat};
 
 use super::{ActionResult, Batch, MAX_BALANCE, done};
 use crate::domain::{
-    Descriptor, EventType, Fact, Id, LedgerEntry, LineKind, Movement, MovementError,
+    Amounts, Descriptor, EventType, Fact, Id, LedgerEntry, LineKind, Movement, MovementError,
     MovementRequest, OutboxKind, Overflow, Payout, Posting, RefusedStep, Step, TransactionChange,
     TransactionVersion, Transfer,
     write::{
-        Balance, CaptureRow, LastStep, LineRow, NewOutboxEntry, Outcome, PayoutRow, PostingRow,
-        Rejection, StepOrigin, StepRow, TransactionUpdate, known::LoadedTransaction,
+        Balance, CaptureRow, LastStep, LineRow, OutboxRow, Outcome, PayoutRow, PostingRow,
+        Rejection, StepOrigin, StepRow, TransactionAmounts, known::LoadedTransaction,
     },
 };
 
@@ -49,10 +49,16 @@ impl Batch {
         let key = self.acquirer_key(id);
         let origin = StepOrigin::Request(key);
         let last = self.record_change(transaction, change, descriptor, origin)?.step;
-        let step = Some(number);
-        let entry = NewOutboxEntry { id, key, transaction, kind, amount, step };
-        self.known.outbox_entries.insert(id);
-        self.changes.outbox_entries.push(entry);
+        self.rows.outbox.insert(OutboxRow {
+            id,
+            acquirer_key: key.digest(),
+            transaction,
+            kind,
+            amount,
+            step: Some(number),
+            attempts: 0,
+            due: None,
+        });
         let steps = number.saturating_add(1);
         let version = TransactionVersion { transaction, steps, disputed };
         if let Some(event_type) = event_type {
@@ -129,19 +135,23 @@ impl Batch {
         change: &TransactionChange,
     ) {
         loaded.state = loaded.state.apply(change);
-        let (amounts, steps) = (loaded.state.amounts, loaded.state.steps);
+        let Amounts { captured, refunded, voided, disputed, .. } = loaded.state.amounts;
+        let steps = loaded.state.steps;
         self.known.transactions.insert(transaction, loaded);
-        self.changes
-            .transaction_updates
-            .insert(transaction, TransactionUpdate { transaction, amounts, steps });
+        let row =
+            TransactionAmounts { id: transaction, captured, refunded, voided, disputed, steps };
+        self.rows.transaction_amounts.update(row);
     }
 
     fn set_captures(&mut self, transaction: Id, change: &TransactionChange) {
         let is_capture = change.movement == Some(Movement::Capture) && change.amount > 0;
-        for captured in &change.captures {
-            let new = CaptureRow { transaction, captured: *captured, is_new: is_capture };
-            let key = (transaction, captured.step);
-            self.changes.captures.entry(key).or_insert(new).captured = *captured;
+        for capture in &change.captures {
+            let row = CaptureRow::new(transaction, *capture);
+            if is_capture {
+                self.rows.captures.insert(row);
+            } else {
+                self.rows.captures.update(row);
+            }
         }
     }
 

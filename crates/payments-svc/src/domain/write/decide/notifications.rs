@@ -2,10 +2,10 @@
 
 use super::{Batch, done};
 use crate::domain::{
-    AcquirerEvent, Decision, Dispute, DisputeState, EventType, Exchange, Fact, FraudAlert, Id,
+    AcquirerEvent, Decision, DisputeState, EventType, Exchange, Fact, FraudAlert, Id,
     MovementError, Notification, NotificationResult, OpenedDispute, Overflow, Slice,
     TransactionChange,
-    write::{NewDispute, NotificationRow, Outcome, Rejection, SliceRow, StepOrigin},
+    write::{DisputeRow, NotificationRow, Outcome, Rejection, SliceRow, StepOrigin},
 };
 
 impl Batch {
@@ -17,7 +17,7 @@ impl Batch {
     ) -> super::ActionResult {
         let Notification { id, transaction, event, .. } = notification;
         let loaded = self.known.transactions.get(transaction).ok_or(Rejection::NotFound)?;
-        if self.known.notifications.contains(id.as_str()) {
+        if self.rows.notifications.contains(id) {
             return done(Outcome::Done);
         }
         let dispute_key =
@@ -89,19 +89,20 @@ impl Batch {
         for (number, &slice) in (0..).zip(&opening.slices) {
             self.rows.slices.insert(SliceRow { dispute: id, number, slice });
         }
-        let dispute = Dispute {
+        let dispute_key = (transaction, reference.as_str().to_owned());
+        self.rows.disputes.insert(DisputeRow {
             id,
             merchant,
             transaction,
+            reference: reference.clone(),
             created: notification.created,
             amount: amount.minor(),
             reason: reason.clone(),
             due: *due,
-        };
-        // The opening of a dispute always books a line.
-        let (reference, line) = (reference.clone(), line.unwrap_or(Id::MIN));
-        let dispute_key = (transaction, reference.as_str().to_owned());
-        self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });
+            // The opening of a dispute always books a line.
+            line: line.unwrap_or(Id::MIN),
+            decision: None,
+        });
         self.change_disputed(transaction, &opening.slices, i64::saturating_add);
         let state = DisputeState { id, decision: None, slices: opening.slices };
         self.known.disputes.insert(dispute_key.clone(), state);
@@ -124,9 +125,9 @@ impl Batch {
         if let Some((transaction, slices)) = ended.filter(|_| decision == Decision::Won) {
             self.change_disputed(transaction, &slices, i64::saturating_sub);
         }
-        match self.changes.disputes.get_mut(&dispute) {
-            Some(new) => new.decision = Some(decision),
-            None => drop(self.changes.decisions.insert(dispute, (dispute, decision))),
+        if let Some(row) = self.rows.disputes.get(&dispute) {
+            let row = DisputeRow { decision: Some(decision), ..row.clone() };
+            self.rows.disputes.update(row);
         }
     }
 
@@ -148,21 +149,14 @@ impl Batch {
         waiting_decision: Option<Decision>,
     ) {
         let Notification { id, transaction, event, .. } = notification;
-        let waiting_decision =
-            event.dispute().cloned().zip(waiting_decision).filter(|(dispute, decision)| {
-                let dispute_key = (*transaction, dispute.as_str().to_owned());
-                let is_first = !self.known.waiting.contains_key(&dispute_key);
-                self.known.waiting.entry(dispute_key).or_insert(*decision);
-                is_first
-            });
-        self.known.notifications.insert(id.as_str().to_owned());
-        let created = self.known.now;
-        let row = NotificationRow {
-            id: id.clone(),
-            transaction: *transaction,
-            created,
-            waiting_decision,
-        };
-        self.changes.notifications.insert(id.as_str().to_owned(), row);
+        let waiting = event.dispute().cloned().zip(waiting_decision);
+        let waiting = waiting.filter(|(dispute, decision)| {
+            let dispute_key = (*transaction, dispute.as_str().to_owned());
+            let is_first = !self.known.waiting.contains_key(&dispute_key);
+            self.known.waiting.entry(dispute_key).or_insert(*decision);
+            is_first
+        });
+        let (id, transaction, created) = (id.clone(), *transaction, self.known.now);
+        self.rows.notifications.insert(NotificationRow { id, transaction, created, waiting });
     }
 }

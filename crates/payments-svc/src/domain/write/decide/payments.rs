@@ -6,12 +6,11 @@ use jiff::Timestamp;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    AcquirerKey, Amounts, Authorization, Card, CardOnFile, Challenge, Conclusion, EventType, Fact,
-    Id, LinkDigest, Notes, OutboxKind, Payment, PaymentResult, Postponed, SendingReport,
-    Transaction, TransactionVersion,
+    Card, CardOnFile, Conclusion, EventType, Fact, Id, LinkDigest, Notes, OutboxKind, Payment,
+    PaymentResult, Postponed, SendingReport, TransactionVersion,
     write::{
-        CardRow, KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, OutboxRetry,
-        Outcome, Rejection, UsedLink, known::KeyState,
+        AuthorizationRow, CardRow, CustomRow, KeyRow, KeyState, OutboxRow, Outcome,
+        PendingChallenge, PendingContext, PendingRow, Rejection, TransactionRow, UsedLink,
     },
 };
 
@@ -30,23 +29,22 @@ impl Batch {
         if let Some(link) = link {
             self.rows.used_links.insert(UsedLink { merchant, link, pending_payment: id });
         }
-        let created = self.known.now;
-        self.changes.pending_payments.push(NewPendingPayment {
+        self.rows.pending_payments.insert(PendingRow {
             id,
-            key: self.acquirer_key(id),
-            created,
+            created: self.known.now,
             payment: payment.clone(),
+            acquirer_key: self.acquirer_key(id).digest(),
             link,
+            authorization: None,
+            challenge: None,
         });
         done(Outcome::PaymentBegun(id))
     }
 
     pub(super) fn prepare(&mut self, pending_payment: Id, authorization: &str) -> ActionResult {
-        let begun =
-            self.known.pending_payments.get_mut(&pending_payment).ok_or(Rejection::NotFound)?;
-        begun.authorization = Some(authorization.to_owned());
-        let update = (pending_payment, authorization.to_owned());
-        self.changes.authorizations.insert(pending_payment, update);
+        let mut row = self.pending_payment(pending_payment)?.clone();
+        row.authorization = Some(authorization.to_owned());
+        self.rows.pending_payments.update(row);
         done(Outcome::Done)
     }
 
@@ -58,50 +56,51 @@ impl Batch {
         conclusion: &Conclusion,
         card: Option<&Card>,
     ) -> ActionResult {
-        let begun =
-            self.known.pending_payments.remove(&pending_payment).ok_or(Rejection::NotFound)?;
-        let (payment, id) = (begun.payment, self.id());
-        let (is_challenged, is_keyed) = (begun.challenged.is_some(), begun.key.is_some());
-        let result = PaymentResult::of(conclusion, is_challenged, is_keyed);
+        let row = self.pending_payment(pending_payment)?.clone();
+        let context = self.known.pending_payments.get(&pending_payment).cloned();
+        let PendingContext { test, key } = context.ok_or(Rejection::NotFound)?;
+        let PendingRow { payment, acquirer_key, link, authorization, challenge, .. } = row;
+        let id = self.id();
+        let result = PaymentResult::of(conclusion, challenge.is_some(), key.is_some());
         let error = result.error;
-        let amount = payment.amount.minor();
-        let transaction = Transaction {
+        let (merchant, currency, amount) =
+            (payment.merchant, payment.currency, payment.amount.minor());
+        self.rows.transactions.insert(TransactionRow {
             id,
-            merchant: payment.merchant,
-            test: begun.test,
+            merchant,
+            test,
+            pending_payment,
+            acquirer_key,
+            authorization,
+            acquirer: payment.acquirer,
             created: self.known.now,
-            currency: payment.currency,
-            amounts: Amounts { amount, successful: error.is_none(), ..Amounts::default() },
+            currency,
+            amount,
+            error,
             descriptor: payment.descriptor,
-            card: card.cloned().or(begun.challenged),
-            custom: payment.custom,
+            card: card.cloned().or(challenge.map(|challenge| challenge.card)),
             tds: result.tds,
             recurring: payment.recurring,
-            error,
-            trail: Vec::new(),
-        };
-        let reference = result.reference.map(str::to_owned);
-        self.changes.transactions.push(NewTransaction {
-            transaction,
-            pending_payment,
-            key: begun.acquirer_key,
-            authorization: begun.authorization,
-            acquirer: payment.acquirer,
-            reference,
+            reference: result.reference.map(str::to_owned),
+            has_custom: payment.custom.is_some(),
         });
-        self.changes.deleted_pending_payments.insert(pending_payment);
-        self.changes.authorizations.remove(&pending_payment);
-        self.changes.challenges.remove(&pending_payment);
+        if let Some(custom) = payment.custom {
+            self.rows.customs.insert(CustomRow { transaction: id, custom });
+        }
+        let authorized = AuthorizationRow { pending_payment, currency, amount };
+        self.rows.authorizations.insert(authorized);
+        self.rows.pending_payments.delete(pending_payment);
         if result.needs_reversal {
             let entry = self.id();
-            let key = AcquirerKey::Id(entry);
-            self.changes.outbox_entries.push(NewOutboxEntry {
+            self.rows.outbox.insert(OutboxRow {
                 id: entry,
-                key,
+                acquirer_key: None,
                 transaction: id,
                 kind: OutboxKind::Reverse,
                 amount,
                 step: None,
+                attempts: 0,
+                due: None,
             });
         }
         let event_type = match error {
@@ -109,18 +108,14 @@ impl Batch {
             Some(_) => EventType::TransactionFailed,
         };
         let version = TransactionVersion { transaction: id, steps: 0, disputed: 0 };
-        self.add_event(payment.merchant, event_type, Fact::Transaction(version));
-        if let Some(link) = begun.link.filter(|_| error.is_some()) {
-            self.rows.used_links.delete((payment.merchant, link));
+        self.add_event(merchant, event_type, Fact::Transaction(version));
+        if let Some(link) = link.filter(|_| error.is_some()) {
+            self.rows.used_links.delete((merchant, link));
         }
         let outcome = Outcome::PaymentConcluded { transaction: id, error };
-        if let Some((app, key)) = begun.key {
-            let name = (app, key.clone());
-            if let Some(known) = self.known.keys.get_mut(&name) {
-                known.state = KeyState::Answered(outcome.clone());
-            }
-            let change = KeyChange { app, key, outcome: outcome.clone() };
-            self.changes.concluded_keys.insert(name, change);
+        if let Some(row) = key.and_then(|key| self.rows.keys.get(&key)) {
+            let state = KeyState::Answered(outcome.clone());
+            self.rows.keys.update(KeyRow { state, ..row.clone() });
         }
         done(outcome)
     }
@@ -133,28 +128,22 @@ impl Batch {
         card: &Card,
         reference: &str,
     ) -> ActionResult {
-        let begun =
-            self.known.pending_payments.get_mut(&pending_payment).ok_or(Rejection::NotFound)?;
-        begun.challenged = Some(card.clone());
+        let mut row = self.pending_payment(pending_payment)?.clone();
         let until = self.known.now.checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
-        let authorization = Authorization {
-            acquirer: begun.payment.acquirer,
-            key: begun.acquirer_key,
-            id: begun.authorization.clone(),
-        };
         let (card, reference) = (card.clone(), reference.to_owned());
-        let challenge = Challenge { authorization, card, reference, until };
-        self.changes.challenges.insert(pending_payment, (pending_payment, challenge));
+        row.challenge = Some(PendingChallenge { card, reference, until });
+        self.rows.pending_payments.update(row);
         done(Outcome::Done)
     }
 
     /// Deletes the entries that were carried out, and postpones the others.
     pub(super) fn record_sending(&mut self, report: &SendingReport) -> ActionResult {
-        self.changes.deleted_outbox_entries.extend(&report.done);
-        self.known.outbox_entries.retain(|entry| !report.done.contains(entry));
+        report.done.iter().for_each(|entry| self.rows.outbox.delete(*entry));
         for &Postponed { entry, attempts, delay } in &report.postponed {
-            let due = self.known.now.checked_add(delay).unwrap_or(Timestamp::MAX);
-            self.changes.outbox_retries.insert(entry, OutboxRetry { entry, attempts, due });
+            let Some(row) = self.rows.outbox.get(&entry) else { continue };
+            let due = Some(self.known.now.checked_add(delay).unwrap_or(Timestamp::MAX));
+            let row = OutboxRow { attempts, due, ..row.clone() };
+            self.rows.outbox.update(row);
         }
         done(Outcome::Done)
     }
@@ -169,5 +158,9 @@ impl Batch {
         let (created, original) = (self.known.now, original.clone());
         self.rows.cards.insert(CardRow { id, merchant, created, original, notes: notes.cloned() });
         done(Outcome::Card(id))
+    }
+
+    fn pending_payment(&self, id: Id) -> Result<&PendingRow, Rejection> {
+        self.rows.pending_payments.get(&id).ok_or(Rejection::NotFound)
     }
 }

@@ -15,12 +15,9 @@ impl Batch {
         transaction: Id,
         key: AcquirerKey,
     ) -> ActionResult {
-        if !self.known.outbox_entries.contains(&entry) {
-            return Err(Rejection::NotFound);
-        }
+        self.rows.outbox.get(&entry).ok_or(Rejection::NotFound)?;
         self.refuse(transaction, key)?;
-        self.known.outbox_entries.remove(&entry);
-        self.changes.deleted_outbox_entries.insert(entry);
+        self.rows.outbox.delete(entry);
         done(Outcome::Done)
     }
 

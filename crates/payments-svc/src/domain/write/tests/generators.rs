@@ -362,18 +362,18 @@ impl WriteSpec {
                 steps: 0,
             },
             Kind::Confirm => Action::RecordSending(SendingReport {
-                done: vec![pick(&tables.outbox_entries, 9, choice)],
+                done: vec![pick(&tables.outbox, 9, choice)],
                 postponed: vec![Postponed {
-                    entry: pick(&tables.outbox_entries, 9, second_choice),
+                    entry: pick(&tables.outbox, 9, second_choice),
                     attempts: choice.into(),
                     delay: Duration::from_secs(second_choice.into()),
                 }],
             }),
             Kind::Refuse => {
-                let entry = pick(&tables.outbox_entries, 9, choice);
-                let known = tables.outbox_entries.get(&entry);
+                let entry = pick(&tables.outbox, 9, choice);
+                let known = tables.outbox.get(&entry);
                 let transaction = known.map_or(Id::MAX, |known| known.transaction);
-                let key = known.map_or(AcquirerKey::Id(entry), |known| known.key);
+                let key = AcquirerKey::stored(known.and_then(|row| row.acquirer_key), entry);
                 Action::RefuseEntry { entry, transaction, key }
             }
             Kind::DeleteEvents => {
@@ -435,11 +435,9 @@ impl WriteSpec {
             }
             Kind::Expire => {
                 // One job at a time checks the transactions, in order of their IDs.
-                let next =
-                    tables.transactions.keys().find(|id| Some(**id) > tables.expired_through);
-                Action::SaveExpiryCursor {
-                    through: next.copied().or(tables.expired_through).unwrap_or(Id::MIN),
-                }
+                let through = tables.expiry.get(&true).map(|row| row.through);
+                let next = tables.transactions.keys().find(|id| Some(**id) > through);
+                Action::SaveExpiryCursor { through: next.copied().or(through).unwrap_or(Id::MIN) }
             }
         }
     }

@@ -10,7 +10,7 @@ const OVERFLOW: Rejection = Rejection::Movement(MovementError::Overflow(Overflow
 fn moved(kind: Kind, balance: i64) -> Result<i64, Rejection> {
     let mut run = BatchTester::new();
     let transaction = run.tables.transactions.values().next().unwrap();
-    let row = (transaction.new.transaction.merchant, 0);
+    let row = (transaction.merchant, 0);
     run.tables.balances.get_mut(&row).unwrap().minor = balance;
     let spec = WriteSpec { kind, choice: 1, second_choice: 1, amount: 100, key: None };
     let writes = Batch::Writes(vec![spec]).writes(&run.tables, 99);
@@ -51,7 +51,7 @@ fn an_early_decision_and_its_dispute_are_booked_together() {
     let spec = |kind| WriteSpec { kind, choice: 9, second_choice: 1, amount: 100, key: None };
     run.write(&Batch::Writes(vec![spec(Kind::Decided)]), 0);
     let transaction = run.tables.transactions.keys().nth(1).unwrap();
-    let merchant = run.tables.transactions[transaction].new.transaction.merchant;
+    let merchant = run.tables.transactions[transaction].merchant;
     let opened = WriteSpec { amount: 101, ..spec(Kind::Opened) };
     let opened = Batch::Writes(vec![opened]).writes(&run.tables, 99);
     for balance in [i64::MIN, i64::MIN + 3_000] {

@@ -7,16 +7,16 @@ use common::sql::{Row, Rows};
 use jiff::Timestamp;
 
 use crate::domain::{
-    AcquirerId, AcquirerKey, Authorization, Capture, Challenge, Decision, DisputeState,
-    DisputedParts, FraudAlert, Id, Invitation, LineKind, LinkDigest, Merchant, PayoutRequest,
-    RefusedStep, TransactionState, User,
+    AcquirerId, AcquirerKey, Amounts, Capture, Decision, DisputeState, DisputedParts, FraudAlert,
+    Id, Invitation, LineKind, LinkDigest, Merchant, PayoutRequest, RefusedStep, Transaction,
+    TransactionState, User,
     write::{
-        ApiKeyRow, AppRow, AttemptRow, Balance, BatchRows, CaptureRow, CapturesToLoad, CardRow,
-        Changes, EventRow, InvitationRow, KeyState, LineRow, LinkSecretRow, LoadedRows,
-        LoadedTransaction, MerchantApp, MerchantUser, Needs, NewDispute, NewIdempotencyKey,
-        NewOutboxEntry, NewPendingPayment, NewTransaction, NotificationRow, OutboxRetry, PayoutRow,
-        PayoutState, PendingPayment, PostingRow, ProgressRow, RefusedVoid, RetryRow, SliceRow,
-        StepRow, StoredIdempotencyKey, TransactionUpdate, UsedLink, WebhookRow,
+        ApiKeyRow, AppRow, AttemptRow, AuthorizationRow, Balance, BatchRows, CaptureRow,
+        CapturesToLoad, CardRow, Changes, CustomRow, DisputeRow, EventRow, ExpiryRow,
+        InvitationRow, KeyRow, KeyState, LineRow, LinkSecretRow, LoadedRows, LoadedTransaction,
+        MerchantApp, MerchantUser, Needs, NotificationRow, OutboxRow, PayoutRow, PayoutState,
+        PendingContext, PendingRow, PostingRow, ProgressRow, RefusedVoid, RetryRow, SliceRow,
+        StepRow, TransactionAmounts, TransactionRow, UsedLink, WebhookRow,
     },
 };
 
@@ -36,48 +36,29 @@ pub(crate) struct Tables {
     pub(crate) used_links: BTreeMap<(Id, LinkDigest), UsedLink>,
     pub(crate) transactions: BTreeMap<Id, TransactionRow>,
     pub(crate) trail: BTreeMap<(Id, u32), StepRow>,
-    pub(crate) captures: BTreeMap<(Id, u32), Capture>,
+    pub(crate) transaction_amounts: BTreeMap<Id, TransactionAmounts>,
+    pub(crate) customs: BTreeMap<Id, CustomRow>,
+    pub(crate) authorizations: BTreeMap<Id, AuthorizationRow>,
+    pub(crate) captures: BTreeMap<(Id, u32), CaptureRow>,
     pub(crate) refused_voids: BTreeMap<(Id, u32), RefusedVoid>,
     pub(crate) lines: BTreeMap<Id, LineRow>,
     pub(crate) postings: BTreeMap<(Id, u32), PostingRow>,
-    pub(crate) outbox_entries: BTreeMap<Id, NewOutboxEntry>,
-    /// Of postponed entries.
-    pub(crate) outbox_retries: BTreeMap<Id, OutboxRetry>,
+    pub(crate) outbox: BTreeMap<Id, OutboxRow>,
     pub(crate) cards: BTreeMap<Id, CardRow>,
-    pub(crate) notifications: BTreeMap<String, NotificationRow>,
-    pub(crate) disputes: BTreeMap<Id, NewDispute>,
+    pub(crate) notifications: BTreeMap<AcquirerId, NotificationRow>,
+    pub(crate) disputes: BTreeMap<Id, DisputeRow>,
     pub(crate) slices: BTreeMap<(Id, u32), SliceRow>,
     pub(crate) fraud_alerts: BTreeMap<Id, FraudAlert>,
     pub(crate) events: BTreeMap<Id, EventRow>,
     pub(crate) payouts: BTreeMap<Id, PayoutRow>,
-    pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
+    pub(crate) keys: BTreeMap<(Id, String), KeyRow>,
     pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
     pub(crate) webhook_progress: BTreeMap<Id, ProgressRow>,
     /// By endpoint and event.
     pub(crate) webhook_retries: BTreeMap<(Id, Id), RetryRow>,
     /// By endpoint and number.
     pub(crate) webhook_attempts: BTreeMap<(Id, u32), AttemptRow>,
-    pub(crate) expired_through: Option<Id>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PendingRow {
-    pub(crate) new: NewPendingPayment,
-    pub(crate) authorization: Option<String>,
-    pub(crate) challenge: Option<Challenge>,
-}
-
-impl PendingRow {
-    pub(crate) fn authorization(&self) -> Authorization {
-        let (acquirer, key) = (self.new.payment.acquirer, self.new.key);
-        Authorization { acquirer, key, id: self.authorization.clone() }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TransactionRow {
-    pub(crate) new: NewTransaction,
-    pub(crate) steps: u32,
+    pub(crate) expiry: BTreeMap<bool, ExpiryRow>,
 }
 
 impl Tables {
@@ -90,15 +71,10 @@ impl Tables {
         (shards, free): (i64, i64),
     ) -> LoadedRows {
         let mut known = LoadedRows::new(now, ids, shards);
-        for name in &needs.keys {
-            if let Some(NewIdempotencyKey { request, state, .. }) = self.keys.get(name) {
-                let key = StoredIdempotencyKey { request: *request, state: state.clone() };
-                known.keys.insert(name.clone(), key);
-            }
-        }
+        load(&mut known.rows.keys, &self.keys, &needs.keys);
         for (&id, &captures) in &needs.transactions {
-            if let Some(row) = self.transactions.get(&id) {
-                let loaded = self.loaded(row, captures);
+            if self.transactions.contains_key(&id) {
+                let loaded = self.loaded(id, captures);
                 let balance = (loaded.merchant, free);
                 load(&mut known.rows.balances, &self.balances, &[balance]);
                 known.transactions.insert(id, loaded);
@@ -113,11 +89,15 @@ impl Tables {
                 loaded.disputed = disputed;
             }
         }
-        let entries = needs.outbox_entries.iter();
-        known.outbox_entries.extend(entries.filter(|id| self.outbox_entries.contains_key(id)));
+        load(&mut known.rows.outbox, &self.outbox, &needs.outbox_entries);
+        load(&mut known.rows.pending_payments, &self.pending_payments, &needs.pending_payments);
         for id in &needs.pending_payments {
             if let Some(row) = self.pending_payments.get(id) {
-                known.pending_payments.insert(*id, self.begun(row));
+                let test = self.merchants[&row.payment.merchant].details.test;
+                let waiting = self.keys.values().find(|row| row.state == KeyState::InFlight(*id));
+                waiting.into_iter().for_each(|row| known.rows.keys.load(row.clone()));
+                let key = waiting.map(KeyRow::key);
+                known.pending_payments.insert(*id, PendingContext { test, key });
             }
         }
         load(&mut known.rows.used_links, &self.used_links, &needs.links);
@@ -142,20 +122,21 @@ impl Tables {
         }
         load(&mut known.rows.merchant_users, &self.merchant_users, &needs.merchant_users);
         load(&mut known.rows.merchant_apps, &self.merchant_apps, &needs.merchant_apps);
-        let notifications = needs.notifications.iter();
-        let booked = notifications.filter(|id| self.notifications.contains_key(*id));
-        known.notifications.extend(booked.cloned());
+        let is_needed = |row: &&NotificationRow| needs.notifications.contains(row.id.as_str());
+        let needed = self.notifications.values().filter(is_needed);
+        needed.for_each(|row| known.rows.notifications.load(row.clone()));
         for about in &needs.disputes {
-            if let Some(contest) = self.contest(about) {
+            if let Some((row, contest)) = self.contest(about) {
+                known.rows.disputes.load(row.clone());
                 known.disputes.insert(about.clone(), contest);
             }
             let waits = |row: &&NotificationRow| {
-                let dispute = row.waiting_decision.as_ref().map(|(dispute, _)| dispute.as_str());
+                let dispute = row.waiting.as_ref().map(|(dispute, _)| dispute.as_str());
                 (row.transaction, dispute) == (about.0, Some(&*about.1))
             };
             let waiting = self.notifications.values().filter(waits);
             let first = waiting.min_by_key(|row| (row.created, row.id.as_str()));
-            if let Some((_, decision)) = first.and_then(|row| row.waiting_decision.as_ref()) {
+            if let Some((_, decision)) = first.and_then(|row| row.waiting.as_ref()) {
                 known.waiting.insert(about.clone(), *decision);
             }
         }
@@ -182,10 +163,9 @@ impl Tables {
             };
             self.merchants.keys().flat_map(of).collect()
         };
-        let opened = self.disputes.values().map(|row| (row.dispute.transaction, &row.reference));
+        let opened = self.disputes.values().map(|row| (row.transaction, &row.reference));
         let waits = self.notifications.values();
-        let waits =
-            waits.filter_map(|row| Some((row.transaction, &row.waiting_decision.as_ref()?.0)));
+        let waits = waits.filter_map(|row| Some((row.transaction, &row.waiting.as_ref()?.0)));
         let named = |(id, dispute): (Id, &AcquirerId)| (id, dispute.as_str().to_owned());
         let email = |user: &User| user.email.as_str().to_ascii_lowercase();
         let emails: Vec<_> = self.users.values().map(email).collect();
@@ -195,7 +175,7 @@ impl Tables {
         let refusals = refusals.filter_map(|row| Some((row.transaction, row.acquirer_key?)));
         Needs {
             refusals: refusals.collect(),
-            outbox_entries: self.outbox_entries.keys().copied().collect(),
+            outbox_entries: self.outbox.keys().copied().collect(),
             keys: self.keys.keys().cloned().collect(),
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
             pending_payments: self.pending_payments.keys().copied().collect(),
@@ -207,7 +187,7 @@ impl Tables {
             emails: emails.collect(),
             merchant_users: pairs(self.users.keys().copied().collect()),
             merchant_apps: pairs(self.apps.keys().copied().collect()),
-            notifications: self.notifications.keys().cloned().collect(),
+            notifications: self.notifications.keys().map(|id| id.as_str().to_owned()).collect(),
             disputes: opened.chain(waits).map(named).collect(),
             invitations: self.invitations.keys().copied().collect(),
             payout: None,
@@ -215,11 +195,35 @@ impl Tables {
         }
     }
 
-    fn loaded(&self, row: &TransactionRow, captures: CapturesToLoad) -> LoadedTransaction {
-        let transaction = &row.new.transaction;
+    /// The transaction without its trail, and the number of its steps.
+    pub(crate) fn transaction(&self, id: Id) -> (Transaction, u32) {
+        let row = self.transactions[&id].clone();
+        let TransactionAmounts { captured, refunded, voided, disputed, steps, .. } =
+            self.transaction_amounts[&id];
+        let (amount, successful) = (row.amount, row.error.is_none());
+        let transaction = Transaction {
+            id,
+            merchant: row.merchant,
+            test: row.test,
+            created: row.created,
+            currency: row.currency,
+            amounts: Amounts { amount, captured, refunded, voided, disputed, successful },
+            descriptor: row.descriptor,
+            card: row.card,
+            custom: self.customs.get(&id).map(|row| row.custom.clone()),
+            tds: row.tds,
+            recurring: row.recurring,
+            error: row.error,
+            trail: Vec::new(),
+        };
+        (transaction, steps)
+    }
+
+    fn loaded(&self, id: Id, captures: CapturesToLoad) -> LoadedTransaction {
+        let (transaction, steps) = self.transaction(id);
         let merchant = &self.merchants[&transaction.merchant];
         let mut available = 0;
-        let is_needed = |captured: &&Capture| match captures {
+        let is_needed = |captured: &Capture| match captures {
             CapturesToLoad::None => false,
             CapturesToLoad::Refundable(amount) => {
                 let before = available;
@@ -228,15 +232,15 @@ impl Tables {
             }
             CapturesToLoad::All => true,
         };
-        let own = self.captures.range((transaction.id, 0)..=(transaction.id, u32::MAX));
+        let own = self.captures.range((id, 0)..=(id, u32::MAX));
         LoadedTransaction {
             merchant: transaction.merchant,
-            descriptor: transaction.descriptor.clone(),
+            descriptor: transaction.descriptor,
             state: TransactionState {
                 currency: transaction.currency,
                 amounts: transaction.amounts,
-                steps: row.steps,
-                captures: own.map(|(_, captured)| captured).filter(is_needed).copied().collect(),
+                steps,
+                captures: own.map(|(_, row)| row.capture()).filter(is_needed).collect(),
                 funding: merchant.details.currency,
                 pricing: merchant.pricing,
             },
@@ -257,12 +261,12 @@ impl Tables {
     }
 
     fn taken_by_disputes(&self, transaction: Id) -> DisputedParts {
-        let is_open = |row: &&NewDispute| {
-            row.dispute.transaction == transaction && row.decision != Some(Decision::Won)
+        let is_open = |row: &&DisputeRow| {
+            row.transaction == transaction && row.decision != Some(Decision::Won)
         };
         let mut taken = DisputedParts::new();
         for row in self.disputes.values().filter(is_open) {
-            let slices = self.slices.range((row.dispute.id, 0)..=(row.dispute.id, u32::MAX));
+            let slices = self.slices.range((row.id, 0)..=(row.id, u32::MAX));
             for slice in slices.map(|(_, row)| &row.slice).filter(|slice| !slice.again) {
                 taken.entry(slice.step.unwrap()).or_default().change(slice, i64::saturating_add);
             }
@@ -270,30 +274,17 @@ impl Tables {
         taken
     }
 
-    fn begun(&self, row: &PendingRow) -> PendingPayment {
-        let PendingRow { new: row, authorization, challenge } = row;
-        let waits = |key: &&NewIdempotencyKey| key.state == KeyState::InFlight(row.id);
-        let key = self.keys.values().find(waits).map(|key| (key.app, key.key.clone()));
-        PendingPayment {
-            payment: row.payment.clone(),
-            acquirer_key: row.key,
-            authorization: authorization.clone(),
-            test: self.merchants[&row.payment.merchant].details.test,
-            challenged: challenge.as_ref().map(|challenge| challenge.card.clone()),
-            key,
-            link: row.link,
-        }
-    }
-
-    fn contest(&self, (transaction, reference): &(Id, String)) -> Option<DisputeState> {
-        let is_it = |row: &&NewDispute| {
-            (row.dispute.transaction, row.reference.as_str()) == (*transaction, reference)
+    fn contest(
+        &self,
+        (transaction, reference): &(Id, String),
+    ) -> Option<(&DisputeRow, DisputeState)> {
+        let is_it = |row: &&DisputeRow| {
+            (row.transaction, row.reference.as_str()) == (*transaction, reference)
         };
         let row = self.disputes.values().find(is_it)?;
-        let id = row.dispute.id;
-        let slices = self.slices.range((id, 0)..=(id, u32::MAX));
+        let slices = self.slices.range((row.id, 0)..=(row.id, u32::MAX));
         let slices = slices.map(|(_, row)| row.slice).collect();
-        Some(DisputeState { id, decision: row.decision, slices })
+        Some((row, DisputeState { id: row.id, decision: row.decision, slices }))
     }
 
     fn invitation(&self, row: &InvitationRow) -> Invitation {
@@ -326,9 +317,7 @@ impl Tables {
     /// or if an updated row does not exist.
     pub(crate) fn apply(&mut self, changes: Changes) {
         self.apply_rows(&changes.rows);
-        self.delete(&changes);
-        self.update(&changes);
-        self.insert(changes);
+        self.users.extend(changes.users.into_values().map(|user| (user.id, user)));
     }
 
     fn apply_rows(&mut self, rows: &BatchRows) {
@@ -358,7 +347,24 @@ impl Tables {
         apply(&mut self.webhook_retries, &rows.webhook_retries);
         apply(&mut self.webhook_attempts, &rows.webhook_attempts);
         apply(&mut self.link_secrets, &rows.link_secrets);
+        apply(&mut self.pending_payments, &rows.pending_payments);
+        apply(&mut self.transactions, &rows.transactions);
+        for row in rows.transactions.new_rows() {
+            let (captured, refunded, voided, disputed, steps) = (0, 0, 0, 0, 0);
+            let id = row.id;
+            let amounts = TransactionAmounts { id, captured, refunded, voided, disputed, steps };
+            self.transaction_amounts.insert(row.id, amounts);
+        }
+        apply(&mut self.transaction_amounts, &rows.transaction_amounts);
+        apply(&mut self.customs, &rows.customs);
+        apply(&mut self.authorizations, &rows.authorizations);
         apply(&mut self.trail, &rows.trail);
+        apply(&mut self.captures, &rows.captures);
+        apply(&mut self.outbox, &rows.outbox);
+        apply(&mut self.disputes, &rows.disputes);
+        apply(&mut self.notifications, &rows.notifications);
+        apply(&mut self.keys, &rows.keys);
+        self.expiry.extend(rows.expiry.iter().map(|row| (row.only, row.clone())));
         apply(&mut self.lines, &rows.lines);
         apply(&mut self.postings, &rows.postings);
         apply(&mut self.payouts, &rows.payouts);
@@ -368,66 +374,6 @@ impl Tables {
         apply(&mut self.fraud_alerts, &rows.fraud_alerts);
         apply(&mut self.events, &rows.events);
         apply(&mut self.used_links, &rows.used_links);
-    }
-
-    fn delete(&mut self, changes: &Changes) {
-        self.outbox_entries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
-        self.outbox_retries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
-        self.pending_payments.retain(|id, _| !changes.deleted_pending_payments.contains(id));
-        self.keys.retain(|name, _| !changes.deleted_keys.contains(name));
-    }
-
-    fn update(&mut self, changes: &Changes) {
-        for (id, retry) in &changes.outbox_retries {
-            if self.outbox_entries.contains_key(id) {
-                self.outbox_retries.insert(*id, *retry);
-            }
-        }
-        for (id, authorization) in changes.authorizations.values() {
-            let row = self.pending_payments.get_mut(id).unwrap();
-            row.authorization = Some(authorization.clone());
-        }
-        for (id, challenge) in changes.challenges.values() {
-            self.pending_payments.get_mut(id).unwrap().challenge = Some(challenge.clone());
-        }
-        for TransactionUpdate { transaction, amounts, steps } in
-            changes.transaction_updates.values()
-        {
-            let row = self.transactions.get_mut(transaction).unwrap();
-            (row.new.transaction.amounts, row.steps) = (*amounts, *steps);
-        }
-        for (key, capture) in changes.captures.iter().filter(|(_, row)| !row.is_new) {
-            *self.captures.get_mut(key).unwrap() = capture.captured;
-        }
-        for (dispute, decision) in changes.decisions.values() {
-            self.disputes.get_mut(dispute).unwrap().decision = Some(*decision);
-        }
-        for (key, change) in &changes.concluded_keys {
-            self.keys.get_mut(key).unwrap().state = KeyState::Answered(change.outcome.clone());
-        }
-        self.expired_through = changes.expired_through.or(self.expired_through);
-    }
-
-    fn insert(&mut self, changes: Changes) {
-        let transactions = changes
-            .transactions
-            .into_iter()
-            .map(|new| (new.transaction.id, TransactionRow { new, steps: 0 }));
-        add(&mut self.transactions, transactions);
-        let captures = changes.captures.into_iter().filter(|(_, row)| row.is_new);
-        add(&mut self.captures, captures.map(|(key, CaptureRow { captured, .. })| (key, captured)));
-        add(&mut self.outbox_entries, changes.outbox_entries.into_iter().map(|row| (row.id, row)));
-        add(
-            &mut self.pending_payments,
-            changes
-                .pending_payments
-                .into_iter()
-                .map(|new| (new.id, PendingRow { new, authorization: None, challenge: None })),
-        );
-        add(&mut self.disputes, changes.disputes);
-        add(&mut self.users, changes.users.into_values().map(|user| (user.id, user)));
-        add(&mut self.notifications, changes.notifications);
-        add(&mut self.keys, changes.keys);
     }
 }
 
@@ -451,15 +397,5 @@ fn apply<R: Row + Clone>(table: &mut BTreeMap<R::Key, R>, rows: &Rows<R>) {
     }
     for row in rows.new_rows() {
         assert!(table.insert(row.key(), row.clone()).is_none(), "{:?} comes twice", row.key());
-    }
-}
-
-fn add<K: Ord + std::fmt::Debug, V>(
-    table: &mut BTreeMap<K, V>,
-    rows: impl IntoIterator<Item = (K, V)>,
-) {
-    for (key, row) in rows {
-        let label = format!("{key:?}");
-        assert!(table.insert(key, row).is_none(), "{label} is inserted twice");
     }
 }
