@@ -25,6 +25,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod acquirer_key;
+pub(crate) mod actions;
 mod api_key;
 mod app;
 mod card;
@@ -86,7 +87,7 @@ pub(crate) use money::{
     multiply_rounded,
 };
 pub(crate) use movement::{
-    Capture, MAX_STEPS, MovementError, MovementRequest, TransactionChange, TransactionState,
+    Capture, MovementError, MovementRequest, TransactionChange, TransactionState,
 };
 pub(crate) use notification::{
     AcquirerEvent, AcquirerId, FraudAlert, FraudReason, Notification, acquirer_time,

@@ -32,7 +32,7 @@ use tokio::{
 use crate::{
     acquirer::Acquirers,
     app::Payments,
-    domain::write::Action,
+    domain::actions::{DeleteEvents, DeleteKeys, SaveExpiryCursor},
     rates::{ExchangeRates, RatesError},
     store::{OldTransaction, Store, StoreError},
 };
@@ -175,7 +175,7 @@ impl Jobs {
                 through = Some(transaction);
             }
             let Some(through) = through else { return Ok(()) };
-            let _recorded = self.store.write(Action::SaveExpiryCursor { through }).await?;
+            let _recorded = self.store.write(SaveExpiryCursor { through }).await?;
         }
     }
 
@@ -185,7 +185,7 @@ impl Jobs {
             if keys.is_empty() {
                 return Ok(());
             }
-            let _deleted = self.store.write(Action::DeleteKeys { keys }).await?;
+            let _deleted = self.store.write(DeleteKeys { keys }).await?;
         }
     }
 
@@ -195,7 +195,7 @@ impl Jobs {
             if events.is_empty() {
                 return Ok(());
             }
-            let _deleted = self.store.write(Action::DeleteEvents { events }).await?;
+            let _deleted = self.store.write(DeleteEvents { events }).await?;
         }
     }
 }

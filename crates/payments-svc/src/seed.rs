@@ -14,7 +14,8 @@ use crate::{
     config::Config,
     domain::{
         Country, Descriptor, Email, Iban, Id, MerchantDetails, Name, Website,
-        write::{Action, Outcome, Rejection},
+        actions::{CreateApp, CreateMerchant},
+        write::{Outcome, Rejection},
     },
     file::NewFile,
     store::{OpenError, Store, StoreError},
@@ -87,7 +88,7 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
 async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
     let key = new_api_key();
     let name = Name::new("Demo").map_err(|_| SeedError::Broken)?;
-    let app = Action::CreateApp { name: Some(name), digest: key.digest() };
+    let app = CreateApp { name: Some(name), digest: key.digest() };
     let answer = store.write(app).await??;
     let Outcome::App(app) = answer.outcome() else { return Err(SeedError::Broken) };
     let mut lines = format!("PAYMENTS_APP_ID={}\nPAYMENTS_API_KEY={}\n", app.id, key.expose());
@@ -117,7 +118,7 @@ async fn merchant(
 ) -> Result<(Id, String), SeedError> {
     let details = Box::new(details(shop).ok_or(SeedError::Broken)?);
     let (key, pricing) = (Uuid::new_v4().to_string(), config.pricing());
-    let action = Action::CreateMerchant { app, key: key.clone(), details, pricing };
+    let action = CreateMerchant { app, key: key.clone(), details, pricing };
     match store.write(action).await??.outcome() {
         Outcome::Merchant(texts) => Ok((texts.merchant, key)),
         _ => Err(SeedError::Broken),

@@ -8,7 +8,8 @@ use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
         ApiKey, ApiKeyDigest, App, Id, Name,
-        write::{Action, Answer, KeyedRequest, Outcome},
+        actions::{CreateApiKey, CreateApp, DeleteApiKey, RecordApiKeyUses},
+        write::{Answer, KeyedRequest, Outcome},
     },
     store::StoreError,
 };
@@ -27,7 +28,7 @@ impl Payments {
     /// Creates an app with its first API key.
     pub(crate) async fn create_app(&self, name: Option<Name>) -> Result<(App, ApiKey), Error> {
         let key = new_api_key();
-        let answer = self.write(Action::CreateApp { name, digest: key.digest() }, None).await?;
+        let answer = self.write(CreateApp { name, digest: key.digest() }, None).await?;
         match answer.outcome() {
             Outcome::App(app) => Ok((app.clone(), key)),
             _ => Err(StoreError::Panicked.into()),
@@ -42,12 +43,12 @@ impl Payments {
         digest: ApiKeyDigest,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        self.write(Action::CreateApiKey { app, name, digest }, keyed).await
+        self.write(CreateApiKey { app, name, digest }, keyed).await
     }
 
     /// Deletes an API key of an app. [`Error::Forbidden`] if it is a key of another app.
     pub(crate) async fn delete_api_key(&self, app: Id, key: Id) -> Result<(), Error> {
-        match self.write(Action::DeleteApiKey { app, key }, None).await {
+        match self.write(DeleteApiKey { app, key }, None).await {
             Err(Error::NotFound) if self.store.has_api_key(key).await? => Err(Error::Forbidden),
             deleted => deleted.map(drop),
         }
@@ -60,7 +61,7 @@ impl Payments {
             if uses.is_empty() {
                 return Ok(());
             }
-            let action = Action::RecordApiKeyUses { uses: uses.clone() };
+            let action = RecordApiKeyUses { uses: uses.clone() };
             let _recorded = self.store.write(action).await?;
             self.store.api_key_uses_recorded(&uses);
         }

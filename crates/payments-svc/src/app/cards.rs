@@ -9,7 +9,8 @@ use crate::{
     domain::{
         AcquirerOutcome, Amount, CardDetails, CardOnFile, Currency, CustomData, Descriptor, Id,
         Merchant, Notes, Payment, ProcessingError,
-        write::{Action, Answer, KeyedRequest, Outcome},
+        actions::SaveCard,
+        write::{Answer, KeyedRequest, Outcome},
     },
     store::StoreError,
 };
@@ -90,7 +91,7 @@ impl Payments {
         let original = self.store.card_on_file(merchant, transaction).await?;
         let not_original = || Error::field("transactionId", NOT_ORIGINAL);
         let original = Box::new(original.ok_or_else(not_original)?);
-        self.write(Action::SaveCard { merchant, original, notes }, keyed).await
+        self.write(SaveCard { merchant, original, notes }, keyed).await
     }
 
     /// Saves a card that a customer typed in. `Ok(Err(_))` if the acquirer declines it.
@@ -108,7 +109,7 @@ impl Payments {
         };
         let acquirer = self.acquirer_of(merchant);
         let original = Box::new(CardOnFile { card: kept, acquirer, reference });
-        let action = Action::SaveCard { merchant: merchant.id, original, notes };
+        let action = SaveCard { merchant: merchant.id, original, notes };
         let answer = self.write(action, None).await?;
         match *answer.outcome() {
             Outcome::Card(id) => Ok(Ok(id)),

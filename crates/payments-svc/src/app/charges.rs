@@ -1,10 +1,10 @@
 //! A payment in three steps, because it changes two systems and no database transaction spans both:
 //!
-//! 1. **Begin.** [`Action::BeginPayment`] commits a pending payment and its idempotency key.
+//! 1. **Begin.** [`BeginPayment`] commits a pending payment and its idempotency key.
 //! 2. **Authorize.** The service asks the acquirer to authorize the amount.
-//! 3. **Conclude.** [`Action::ConcludePayment`] replaces the pending payment with a transaction,
+//! 3. **Conclude.** [`ConcludePayment`] replaces the pending payment with a transaction,
 //!    and stores the outcome for the idempotency key. If the acquirer demands 3-D Secure,
-//!    [`Action::ChallengePayment`] comes first, and the customer's answer repeats steps 2 and 3.
+//!    [`ChallengePayment`] comes first, and the customer's answer repeats steps 2 and 3.
 //!
 //! The goal: after a crash or a timeout at any point, no authorization stays open at the acquirer
 //! without a record here. Know these reasons before you change the order:
@@ -52,7 +52,8 @@ use crate::{
         AcquirerKey, AcquirerName, AcquirerOutcome, Authorization, Card, CardDetails, CardToken,
         Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, Payment, ProcessingError,
         Receipt, UnansweredPayment,
-        write::{Action, Answer, KeyedRequest, Outcome, Rejection},
+        actions::{BeginPayment, ChallengePayment, ConcludePayment, PreparePayment},
+        write::{Answer, KeyedRequest, Outcome, Rejection},
     },
     store::{StoreError, now},
 };
@@ -149,7 +150,7 @@ impl Payments {
             let (merchant, acquirer) = (payment.merchant, payment.acquirer);
             let (currency, amount) = (payment.currency, Some(payment.amount));
             let descriptor = payment.descriptor.clone();
-            let action = Action::BeginPayment { payment: Box::new(payment), link };
+            let action = BeginPayment { payment: Box::new(payment), link };
             let request_key = keyed.as_ref().map(KeyedRequest::acquirer_key);
             let pending_payment = match payments.write(action, keyed).await? {
                 Answer::Executed { outcome: Outcome::PaymentBegun(pending_payment), .. } => {
@@ -195,7 +196,7 @@ impl Payments {
             }
             Preparation::Authorization(id) => {
                 let authorization = id.clone();
-                let prepare = Action::PreparePayment { pending_payment, authorization };
+                let prepare = PreparePayment { pending_payment, authorization };
                 recorded(self.store.write(prepare).await)?;
                 request.authorization.id = Some(id);
             }
@@ -216,9 +217,7 @@ impl Payments {
             }
             (AuthorizationResponse::Challenge { reference }, Some(card)) => {
                 let card = Box::new(card);
-                self.store
-                    .write(Action::ChallengePayment { pending_payment, card, reference })
-                    .await
+                self.store.write(ChallengePayment { pending_payment, card, reference }).await
             }
             (AuthorizationResponse::Challenge { .. }, None) => {
                 Ok(Ok(Answer::Executed { outcome: Outcome::Done, step: None }))
@@ -323,7 +322,7 @@ impl Payments {
         card: Option<Card>,
     ) -> Result<Result<Answer, Rejection>, StoreError> {
         let card = card.map(Box::new);
-        self.store.write(Action::ConcludePayment { pending_payment, conclusion, card }).await
+        self.store.write(ConcludePayment { pending_payment, conclusion, card }).await
     }
 
     /// Asks an acquirer what became of the payments that it or the customer has not answered in

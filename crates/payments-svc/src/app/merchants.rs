@@ -6,7 +6,10 @@ use uuid::Uuid;
 use super::{error::Error, payments::Payments};
 use crate::domain::{
     App, Email, Id, LinkSecret, Merchant, MerchantDetails, MerchantUpdate,
-    write::{Action, Answer, KeyedRequest, Outcome},
+    actions::{
+        AddApp, AddUser, CreateMerchant, RevokeApp, RevokeUser, SetLinkSecret, UpdateMerchant,
+    },
+    write::{Answer, KeyedRequest, Outcome},
 };
 
 impl Payments {
@@ -19,7 +22,7 @@ impl Payments {
     ) -> Result<Answer, Error> {
         let (key, pricing) = (Uuid::new_v4().to_string(), self.defaults.pricing);
         let details = Box::new(details);
-        self.write(Action::CreateMerchant { app: app.id, key, details, pricing }, keyed).await
+        self.write(CreateMerchant { app: app.id, key, details, pricing }, keyed).await
     }
 
     pub(crate) async fn update_merchant(
@@ -27,7 +30,7 @@ impl Payments {
         merchant: Id,
         update: MerchantUpdate,
     ) -> Result<(), Error> {
-        self.write(Action::UpdateMerchant { merchant, update }, None).await.map(drop)
+        self.write(UpdateMerchant { merchant, update }, None).await.map(drop)
     }
 
     /// Makes a new key that signs the payment links of a merchant. Links with the signature of the
@@ -39,7 +42,7 @@ impl Payments {
     ) -> Result<Answer, Error> {
         let text = [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat();
         let secret = LinkSecret::new(text.into());
-        self.write(Action::SetLinkSecret { merchant, secret }, keyed).await
+        self.write(SetLinkSecret { merchant, secret }, keyed).await
     }
 
     pub(crate) async fn link_secret(&self, merchant: Id) -> Result<Option<LinkSecret>, Error> {
@@ -77,11 +80,11 @@ impl Payments {
         app: Id,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        self.write(Action::AddApp { merchant, app }, keyed).await
+        self.write(AddApp { merchant, app }, keyed).await
     }
 
     pub(crate) async fn revoke_app(&self, merchant: Id, app: Id) -> Result<(), Error> {
-        self.write(Action::RevokeApp { merchant, app }, None).await.map(drop)
+        self.write(RevokeApp { merchant, app }, None).await.map(drop)
     }
 
     /// Makes a user a member of a merchant, and stores an invitation in the same database
@@ -94,7 +97,7 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let counted = self.limits.count_invitation(caller.id)?;
-        let action = Action::AddUser { merchant, app: caller.id, email };
+        let action = AddUser { merchant, app: caller.id, email };
         let answer = self.write(action, keyed).await?;
         // A user who is a member already gets no mail.
         if let Answer::Executed { outcome: Outcome::Membership { already: false }, .. } = answer {
@@ -104,7 +107,7 @@ impl Payments {
     }
 
     pub(crate) async fn revoke_user(&self, merchant: Id, user: Id) -> Result<(), Error> {
-        self.write(Action::RevokeUser { merchant, user }, None).await.map(drop)
+        self.write(RevokeUser { merchant, user }, None).await.map(drop)
     }
 }
 

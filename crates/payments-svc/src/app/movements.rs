@@ -5,7 +5,8 @@ use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
         Amount, Currency, Descriptor, Exchange, MovementRequest, NoRate, Terms, TransactionTerms,
-        write::{Action, Answer, KeyedRequest},
+        actions::Move,
+        write::{Answer, KeyedRequest},
     },
     store::{Snapshot, now},
 };
@@ -63,6 +64,6 @@ impl Payments {
             }
         };
         let steps = snapshot.steps;
-        self.write(Action::Move { transaction, request, descriptor, steps }, keyed).await
+        self.write(Move { transaction, request, descriptor, steps }, keyed).await
     }
 }

@@ -8,8 +8,7 @@ use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
         AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Currency, Decision, Id, NoRate,
-        Notification,
-        write::{Action, Rejection},
+        Notification, actions::RecordNotification, write::Rejection,
     },
     store::{OverdueDispute, Snapshot, StoreError, now},
 };
@@ -105,7 +104,7 @@ impl Payments {
         let exchange = self.rates.latest_exchange(transaction_terms.currency, terms)?;
         let fee_exchange = self.rates.latest_exchange(terms.pricing.dispute.currency, terms)?;
         let notification = Box::new(notification);
-        let action = Action::RecordNotification { notification, exchange, fee_exchange, steps };
+        let action = RecordNotification { notification, exchange, fee_exchange, steps };
         let _noticed = self.store.write(action).await??;
         Ok(())
     }

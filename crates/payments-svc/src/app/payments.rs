@@ -65,10 +65,10 @@ impl Payments {
 
     pub(super) async fn write(
         &self,
-        action: Action,
+        action: impl Into<Box<dyn Action>>,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        Ok(self.store.write(Write { action, keyed }).await??)
+        Ok(self.store.write(Write { action: action.into(), keyed }).await??)
     }
 
     /// Waits until no payment or card check is under way. To be called after the last request.

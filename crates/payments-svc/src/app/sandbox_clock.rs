@@ -6,7 +6,8 @@ use super::{error::Error, notifications::NotificationError, payments::Payments};
 use crate::{
     domain::{
         AdvanceBy, Id, MovementRequest, SandboxClock,
-        write::{Action, Answer, KeyedRequest, Rejection},
+        actions::{AdvanceClock, FinishAdvance, Move},
+        write::{Answer, KeyedRequest, Rejection},
     },
     store::{AdvancedApp, OldTransaction, StoreError},
 };
@@ -19,7 +20,7 @@ impl Payments {
         by: AdvanceBy,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        self.write(Action::AdvanceClock { app, by }, keyed).await
+        self.write(AdvanceClock { app, by }, keyed).await
     }
 
     /// Ends all that is due after the advances of apps. An error does not stop the other apps; the
@@ -53,7 +54,7 @@ impl Payments {
             }
         }
         self.end_challenges(app, &clock).await?;
-        let _finished = self.store.write(Action::FinishAdvance { app, advance }).await?;
+        let _finished = self.store.write(FinishAdvance { app, advance }).await?;
         Ok(())
     }
 
@@ -81,7 +82,7 @@ impl Payments {
     /// Voids the pending amount of a transaction. Returns whether nothing is pending afterwards.
     pub(crate) async fn void_rest(&self, transaction: Id) -> Result<bool, StoreError> {
         let request = MovementRequest::Void { amount: None };
-        let action = Action::Move { transaction, request, descriptor: None, steps: 0 };
+        let action = Move { transaction, request, descriptor: None, steps: 0 };
         // Refused if a capture was faster. Nothing is pending then.
         Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Rejection::Movement(_))))
     }

@@ -5,7 +5,8 @@ use crate::{
     domain::{
         Delivery, DeliveryAttempt, Id, InvalidWebhookUrl, Webhook, WebhookDetails, WebhookSecret,
         WebhookUpdate, WebhookUrl,
-        write::{Action, Answer, KeyedRequest},
+        actions::{CreateWebhook, DeleteWebhook, ReplayWebhook, RotateWebhook, UpdateWebhook},
+        write::{Answer, KeyedRequest},
     },
     webhook::Message,
 };
@@ -24,7 +25,7 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let details = Box::new(details);
-        self.write(Action::CreateWebhook { app, details, secret }, keyed).await
+        self.write(CreateWebhook { app, details, secret }, keyed).await
     }
 
     pub(crate) async fn update_webhook(
@@ -33,7 +34,7 @@ impl Payments {
         update: WebhookUpdate,
     ) -> Result<(), Error> {
         let update = Box::new(update);
-        self.write(Action::UpdateWebhook { app, webhook: id, update }, None).await.map(drop)
+        self.write(UpdateWebhook { app, webhook: id, update }, None).await.map(drop)
     }
 
     pub(crate) async fn rotate_webhook(
@@ -42,14 +43,14 @@ impl Payments {
         secret: WebhookSecret,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        self.write(Action::RotateWebhook { app, webhook: id, secret }, keyed).await
+        self.write(RotateWebhook { app, webhook: id, secret }, keyed).await
     }
 
     pub(crate) async fn delete_webhook(
         &self,
         &Webhook { id, app, .. }: &Webhook,
     ) -> Result<(), Error> {
-        self.write(Action::DeleteWebhook { app, webhook: id }, None).await.map(drop)
+        self.write(DeleteWebhook { app, webhook: id }, None).await.map(drop)
     }
 
     /// Sends all events after this one to the endpoint again.
@@ -58,7 +59,7 @@ impl Payments {
         &Webhook { id, app, .. }: &Webhook,
         after: Id,
     ) -> Result<(), Error> {
-        self.write(Action::ReplayWebhook { app, webhook: id, after }, None).await.map(drop)
+        self.write(ReplayWebhook { app, webhook: id, after }, None).await.map(drop)
     }
 
     /// The last attempts to deliver events to an endpoint, the newest first.

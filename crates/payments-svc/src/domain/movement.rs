@@ -1,7 +1,7 @@
 //! The rules of captures, refunds and voids.
 //!
 //! [`TransactionState::decide`] computes the result of a request, a [`TransactionChange`], from the
-//! loaded state of one transaction. `write/decide/movements.rs` turns it into row changes. The
+//! loaded state of one transaction. `write/booking.rs` turns it into row changes. The
 //! rules:
 //!
 //! 1. **Exchange.** A transaction has its own currency. Balance, gross and fees are in the

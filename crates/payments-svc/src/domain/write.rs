@@ -12,12 +12,10 @@
 //! 1. Every rule that changes data is in `domain`. The SQL of the two engines only finds
 //!    candidates, locks rows and writes them.
 //! 2. A decision cannot query the database: on PostgreSQL a batch is two round trips (three if a
-//!    row was not found), however many writes it has. A decision treats a row that is not in
-//!    [`LoadedRows`] as a row that does not exist. So a new action must list all its rows in
-//!    `needs.rs`.
-//! 3. The IDs of new rows are drawn during the load. `needs.rs` must count the maximum that an
-//!    action can use. All writes of a batch share the IDs: if the count is too low, this or a later
-//!    write of the batch panics.
+//!    row was not found), however many writes it has. A row that was not loaded looks to a decision
+//!    like a row that does not exist. So an action must list all its rows in [`Action::needs`].
+//! 3. The IDs of new rows are drawn during the load: [`IDS_PER_WRITE`] for each write. A write that
+//!    uses more panics, and fails alone.
 //! 4. A batch can run again, for example after a panic or a conflict with another database
 //!    transaction. So a decision has no side effects. The time comes with the loaded rows, and
 //!    random numbers (`jitter`) come with the action.
@@ -25,38 +23,31 @@
 //!    gets the first outcome and changes nothing.
 //! 6. Exchange rates are not in the database. The caller passes them with the action.
 
+use std::fmt;
+
 use super::{
-    acquirer_key::AcquirerKey,
-    api_key::{ApiKeyDetails, ApiKeyDigest, ApiKeyUse, MAX_API_KEYS},
+    acquirer_key::{AcquirerKey, RequestDigest},
+    api_key::{ApiKeyDetails, MAX_API_KEYS},
     app::App,
-    card::Card,
-    delivery::DeliveryReport,
     id::Id,
     invitation::Invitation,
-    link::{LinkDigest, LinkSecret},
-    merchant::{Descriptor, Email, MerchantDetails, MerchantUpdate, Name, Notes, Pricing},
-    movement::{MovementError, MovementRequest},
-    notification::Notification,
-    outbox::SendingReport,
-    payment::{CardOnFile, Conclusion, Payment},
-    payout::PayoutRequest,
+    movement::{MAX_STEPS, MovementError},
     processing::ProcessingError,
-    rates::Exchange,
-    sandbox_clock::AdvanceBy,
     transaction::{Amounts, Step, TransactionVersion},
-    webhook::{MAX_WEBHOOKS, Webhook, WebhookDetails, WebhookSecret, WebhookUpdate},
+    webhook::{MAX_WEBHOOKS, Webhook},
 };
 
+mod batch;
+mod booking;
 mod changes;
-mod decide;
 mod known;
 mod needs;
 mod rows;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use batch::{ActionResult, Batch, MAX_BALANCE, decide, done};
 pub(crate) use changes::{Changes, MerchantTexts, StepOrigin};
-pub(crate) use decide::decide;
 pub(crate) use known::{
     KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingContext, StoredIdempotencyKey,
 };
@@ -72,203 +63,52 @@ pub(crate) use rows::{
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]
 pub(crate) struct Write {
-    pub(crate) action: Action,
+    pub(crate) action: Box<dyn Action>,
     pub(crate) keyed: Option<KeyedRequest>,
 }
 
-impl From<Action> for Write {
-    fn from(action: Action) -> Self {
-        Self { action, keyed: None }
+impl<A: Into<Box<dyn Action>>> From<A> for Write {
+    fn from(action: A) -> Self {
+        Self { action: action.into(), keyed: None }
     }
 }
 
-/// A change of the store.
-#[derive(Debug)]
-pub(crate) enum Action {
-    /// Create an app with its first API key.
-    CreateApp {
-        name: Option<Name>,
-        digest: ApiKeyDigest,
-    },
-    /// Create a further API key of an app.
-    CreateApiKey {
-        app: Id,
-        name: Option<Name>,
-        digest: ApiKeyDigest,
-    },
-    /// Delete an API key of an app. Rejected if it is the last one.
-    DeleteApiKey {
-        app: Id,
-        key: Id,
-    },
-    /// Record when API keys were used.
-    RecordApiKeyUses {
-        uses: Vec<ApiKeyUse>,
-    },
-    /// Create a merchant, with the calling app as its first member.
-    CreateMerchant {
-        app: Id,
-        key: String,
-        details: Box<MerchantDetails>,
-        pricing: Pricing,
-    },
-    UpdateMerchant {
-        merchant: Id,
-        update: MerchantUpdate,
-    },
-    /// Replace the key that signs the payment links of a merchant.
-    SetLinkSecret {
-        merchant: Id,
-        secret: LinkSecret,
-    },
-    /// Make a user a member of a merchant, and queue the invitation.
-    AddUser {
-        merchant: Id,
-        /// The app that invites the user.
-        app: Id,
-        email: Email,
-    },
-    RevokeUser {
-        merchant: Id,
-        user: Id,
-    },
-    AddApp {
-        merchant: Id,
-        app: Id,
-    },
-    RevokeApp {
-        merchant: Id,
-        app: Id,
-    },
-    /// Record a pending payment, before the acquirer is called.
-    BeginPayment {
-        payment: Box<Payment>,
-        /// The payment link, if it pays only once. Rejected if the link has paid, or is paying.
-        link: Option<LinkDigest>,
-    },
-    /// Record the acquirer's ID of the authorization that it will be asked for.
-    PreparePayment {
-        /// The ID from [`Outcome::PaymentBegun`].
-        pending_payment: Id,
-        authorization: String,
-    },
-    /// Record the end of a pending payment. Only the first one counts: later ones are rejected.
-    ConcludePayment {
-        /// The ID from [`Outcome::PaymentBegun`].
-        pending_payment: Id,
-        conclusion: Conclusion,
-        /// The card data that may be stored. `None` if the caller does not have it.
-        card: Option<Box<Card>>,
-    },
-    /// Record that the customer of a pending payment must answer 3-D Secure.
-    ChallengePayment {
-        /// The ID from [`Outcome::PaymentBegun`].
-        pending_payment: Id,
-        card: Box<Card>,
-        /// The acquirer's ID of the challenge.
-        reference: String,
-    },
-    /// Capture, refund or void.
-    Move {
-        transaction: Id,
-        request: MovementRequest,
-        /// Replaces the transaction's descriptor for this movement.
-        descriptor: Option<Descriptor>,
-        /// The length of the trail when it was last read, or 0: an estimate of how many rows a
-        /// refund reads and writes.
-        steps: u32,
-    },
-    /// Save a card (deprecated, see [`super::SavedCard`]).
-    SaveCard {
-        merchant: Id,
-        original: Box<CardOnFile>,
-        notes: Option<Notes>,
-    },
-    /// Record an acquirer's notification. A repeated notification changes nothing.
-    RecordNotification {
-        notification: Box<Notification>,
-        /// For disputed money that was never captured.
-        exchange: Exchange,
-        /// From the currency of the dispute fee to the merchant's.
-        fee_exchange: Exchange,
-        /// As in [`Action::Move`].
-        steps: u32,
-    },
-    /// Record which outbox entries were sent.
-    RecordSending(SendingReport),
-    /// Delete an outbox entry that the acquirer refuses, and reverse what was booked with it.
-    /// Rejected if the entry does not exist.
-    RefuseEntry {
-        entry: Id,
-        transaction: Id,
-        /// The key of the entry.
-        key: AcquirerKey,
-    },
-    /// Count an attempt to send an invitation. Rejected if no attempt is due.
-    StartInvitationAttempt {
-        invitation: Id,
-        /// A random number that spreads the retries: see [`Invitation::retry_delay`].
-        jitter: u16,
-    },
-    /// Delete an invitation that was sent, or failed at its last attempt.
-    RemoveInvitation {
-        invitation: Id,
-    },
-    /// Create an endpoint of an app.
-    CreateWebhook {
-        app: Id,
-        details: Box<WebhookDetails>,
-        secret: WebhookSecret,
-    },
-    UpdateWebhook {
-        app: Id,
-        webhook: Id,
-        update: Box<WebhookUpdate>,
-    },
-    /// Give an endpoint a new secret. The old one also signs for a day.
-    RotateWebhook {
-        app: Id,
-        webhook: Id,
-        secret: WebhookSecret,
-    },
-    DeleteWebhook {
-        app: Id,
-        webhook: Id,
-    },
-    /// Send all events after this one to an endpoint again.
-    ReplayWebhook {
-        app: Id,
-        webhook: Id,
-        after: Id,
-    },
-    /// Record results of deliveries. Rejected if they are of another epoch.
-    RecordDeliveries(Box<DeliveryReport>),
-    /// Pay out a merchant's balance, at most once in a run.
-    PayOut(PayoutRequest),
-    /// Delete old idempotency keys.
-    DeleteKeys {
-        /// By app and key.
-        keys: Vec<(Id, String)>,
-    },
-    /// Delete old events.
-    DeleteEvents {
-        events: Vec<Id>,
-    },
-    /// Record that the expiry job has checked all transactions up to this one.
-    SaveExpiryCursor {
-        through: Id,
-    },
-    /// Advance the sandbox clock of an app.
-    AdvanceClock {
-        app: Id,
-        by: AdvanceBy,
-    },
-    /// Record that all that is due after this advance has been ended.
-    FinishAdvance {
-        app: Id,
-        advance: Id,
-    },
+/// A change of the store: what it needs, and what it decides. `domain/actions` has all of them.
+pub(crate) trait Action: fmt::Debug + Send + Sync {
+    /// Adds the keys of all rows that the decision reads.
+    fn needs(&self, needs: &mut Needs);
+
+    /// Checks everything, then changes rows. If it returns `Err`, it has changed none.
+    fn decide(&self, batch: &mut Batch) -> ActionResult;
+
+    /// Estimates the rows that the write reads and writes, and the bytes of its payload.
+    fn cost(&self) -> (usize, usize) {
+        (MOVEMENT_ROWS, 0)
+    }
+
+    /// Whether it finishes admitted work: then it enters the queue even if the queue is full.
+    fn is_follow_up(&self) -> bool {
+        false
+    }
 }
+
+impl<A: Action + 'static> From<A> for Box<dyn Action> {
+    fn from(action: A) -> Self {
+        Box::new(action)
+    }
+}
+
+/// Rows that a movement reads and writes, without captures. Few actions use more.
+pub(crate) const MOVEMENT_ROWS: usize = 9;
+
+/// The captures that a refund may read and write, if the trail had this length.
+pub(crate) fn captures(steps: u32) -> usize {
+    usize::try_from(steps.min(MAX_STEPS)).unwrap_or(usize::MAX)
+}
+
+/// The maximum number of IDs that a write uses: a notification can book a line, an event and a
+/// dispute, and a line and an event of its decision. Unused IDs are lost, which is harmless.
+pub(crate) const IDS_PER_WRITE: usize = 5;
 
 /// The idempotency key of a request.
 #[derive(Debug, Clone)]
@@ -276,7 +116,7 @@ pub(crate) struct KeyedRequest {
     pub(crate) app: Id,
     pub(crate) key: String,
     /// The digest of the request. The same key with another digest is rejected.
-    pub(crate) request: [u8; 32],
+    pub(crate) request: RequestDigest,
 }
 
 impl KeyedRequest {

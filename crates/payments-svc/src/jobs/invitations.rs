@@ -14,7 +14,8 @@ use super::warn;
 use crate::{
     domain::{
         Id, Invitation,
-        write::{Action, Answer, Outcome},
+        actions::{RemoveInvitation, StartInvitationAttempt},
+        write::{Answer, Outcome},
     },
     mail::Mailer,
     store::{Store, StoreError},
@@ -58,8 +59,7 @@ impl Invitations {
             if let Some(invitation) = take(&self.store, id).await?
                 && deliver(mailer, &invitation).await
             {
-                let _removed =
-                    self.store.write(Action::RemoveInvitation { invitation: id }).await?;
+                let _removed = self.store.write(RemoveInvitation { invitation: id }).await?;
             }
         }
         mailer.disconnect().await;
@@ -71,7 +71,7 @@ impl Invitations {
 /// killed, or cannot record that the mail was sent, the mail is sent again at that time. `None` if
 /// another replica was faster.
 async fn take(store: &Store, invitation: Id) -> Result<Option<Box<Invitation>>, StoreError> {
-    let action = Action::StartInvitationAttempt { invitation, jitter: rand::random() };
+    let action = StartInvitationAttempt { invitation, jitter: rand::random() };
     match store.write(action).await? {
         Ok(Answer::Executed { outcome: Outcome::Invitation(invitation), .. }) => {
             Ok(Some(invitation))

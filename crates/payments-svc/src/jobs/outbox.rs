@@ -15,7 +15,8 @@ use crate::{
     app::{NotificationError, Payments},
     domain::{
         AcquirerName, GIVE_UP_AFTER, Id, OutboxEntry, OutboxQueue, QueuedEntry, SendingReport,
-        Sent, write::Action,
+        Sent,
+        actions::{RecordSending, RefuseEntry},
     },
     store::{Store, StoreError, now},
 };
@@ -104,11 +105,11 @@ impl Outbox {
                 }
             }
             for OutboxEntry { id: entry, transaction, key, .. } in refused {
-                let refusal = Action::RefuseEntry { entry, transaction, key };
+                let refusal = RefuseEntry { entry, transaction, key };
                 let _recorded = self.store.write(refusal).await?;
             }
             if report.len() > 0 {
-                let _recorded = self.store.write(Action::RecordSending(report)).await?;
+                let _recorded = self.store.write(RecordSending(report)).await?;
             } else if sending.is_empty() {
                 sleep(FAST_INTERVAL).await;
             }

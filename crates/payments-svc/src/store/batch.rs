@@ -8,12 +8,8 @@ use std::{
 
 use common::batch::{Cost, Decided, Limits, Panicked};
 
-use crate::domain::{
-    ApiKeyUse, CustomData, DeliveryAttempt, DeliveryReport, Id, MAX_API_KEYS, MAX_STEPS,
-    MAX_WEBHOOKS, MovementRequest, Postponed, Retry, SendingReport,
-    write::{
-        Action, Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes,
-    },
+use crate::domain::write::{
+    Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes,
 };
 
 /// The answer to a write, or why it was rejected. A rejected write changed nothing.
@@ -32,53 +28,10 @@ pub(super) const LIMITS: Limits = Limits {
 /// Estimated bytes of a write without its payload.
 const OVERHEAD: usize = 512;
 
-/// Rows that a movement reads and writes, without captures.
-const MOVEMENT_ROWS: usize = 9;
-
-/// Estimates how many rows and bytes a write uses in a batch. A write that finishes admitted work
-/// (`is_follow_up`) enters the queue even if the queue is full.
+/// Estimates how many rows and bytes a write uses in a batch.
 pub(super) fn cost(write: &Write) -> Cost {
-    let captures = |steps: &u32| usize::try_from(*steps.min(&MAX_STEPS)).unwrap_or(usize::MAX);
-    let (rows, bytes) = match &write.action {
-        Action::Move { request: MovementRequest::Refund { .. }, steps, .. } => {
-            (MOVEMENT_ROWS + captures(steps), 0)
-        }
-        Action::Move { .. } => (MOVEMENT_ROWS, 0),
-        Action::RecordNotification { steps, .. } => (2 * (MOVEMENT_ROWS + captures(steps)), 0),
-        Action::BeginPayment { payment, .. } => {
-            (3, payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
-        }
-        // The URL of a new endpoint has at most 2 KiB.
-        Action::CreateWebhook { .. }
-        | Action::UpdateWebhook { .. }
-        | Action::RotateWebhook { .. }
-        | Action::DeleteWebhook { .. }
-        | Action::ReplayWebhook { .. } => (MAX_WEBHOOKS + 2, 2048),
-        Action::RecordDeliveries(report) => {
-            let DeliveryReport { retries, finished, attempts, .. } = &**report;
-            let rows = retries.len() + finished.len() + attempts.len();
-            (MAX_WEBHOOKS + rows, rows * size_of::<Retry>().max(size_of::<DeliveryAttempt>()))
-        }
-        Action::CreateApiKey { .. } | Action::DeleteApiKey { .. } => (MAX_API_KEYS, 0),
-        Action::RecordApiKeyUses { uses } => {
-            (uses.len() * MAX_API_KEYS, uses.len() * size_of::<ApiKeyUse>())
-        }
-        Action::RecordSending(SendingReport { done, postponed }) => (
-            done.len() + postponed.len(),
-            done.len() * Id::BYTES + postponed.len() * size_of::<Postponed>(),
-        ),
-        Action::DeleteEvents { events } => (events.len(), events.len() * Id::BYTES),
-        Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
-        _ => (MOVEMENT_ROWS, 0),
-    };
-    let is_follow_up = matches!(
-        write.action,
-        Action::ConcludePayment { .. }
-            | Action::ChallengePayment { .. }
-            | Action::RecordSending(_)
-            | Action::RefuseEntry { .. }
-    );
-    Cost { rows, bytes: OVERHEAD + bytes, is_follow_up }
+    let (rows, bytes) = write.action.cost();
+    Cost { rows, bytes: OVERHEAD + bytes, is_follow_up: write.action.is_follow_up() }
 }
 
 /// Adds the lock keys of a write: hashes of the rows that it locks, of its idempotency key and of

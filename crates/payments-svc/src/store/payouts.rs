@@ -13,7 +13,8 @@ use common::{
 use super::{PaidRun, PayoutError, rows};
 use crate::domain::{
     Currency, Iban, Id, PayoutRequest, PayoutRun,
-    write::{Action, PayoutRow, Write},
+    actions::PayOut,
+    write::{PayoutRow, Write},
 };
 
 const OPEN: &str =
@@ -78,7 +79,7 @@ pub(super) async fn pay_out<D: PayoutDatabase>(
     for (merchant, ..) in reached {
         progress.check()?;
         // The write does nothing if another process has paid the merchant in the meantime.
-        database.write(Action::PayOut(PayoutRequest { run, merchant, delay }).into()).await?;
+        database.write(PayOut(PayoutRequest { run, merchant, delay }).into()).await?;
         progress.advance();
     }
     progress.check()?;

@@ -17,7 +17,7 @@ pub(crate) struct LoadedRows {
     /// The time of the batch: by the clock of PostgreSQL, or of this process on SQLite.
     pub(crate) now: Timestamp,
     /// New IDs, in ascending order.
-    pub(crate) ids: std::vec::IntoIter<Id>,
+    pub(crate) ids: Vec<Id>,
     /// The number of rows of each merchant's balance: 1 on SQLite, 16 on PostgreSQL.
     pub(crate) shards: i64,
     pub(crate) rows: BatchRows,
@@ -43,7 +43,7 @@ impl LoadedRows {
     pub(crate) fn new(now: Timestamp, ids: Vec<Id>, shards: i64) -> Self {
         Self {
             now,
-            ids: ids.into_iter(),
+            ids,
             shards,
             rows: BatchRows::default(),
             transactions: HashMap::new(),

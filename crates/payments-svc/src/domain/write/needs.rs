@@ -4,10 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Action, Write};
-use crate::domain::{
-    AcquirerEvent, AcquirerId, AcquirerKey, Email, Id, LinkDigest, MovementRequest, PayoutRequest,
-};
+use super::Write;
+use crate::domain::{AcquirerKey, Id, LinkDigest, PayoutRequest};
 
 /// The captures of a transaction to load. A transaction can have up to 2,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +28,7 @@ impl CapturesToLoad {
     }
 }
 
-/// The keys of the rows to load, and the number of IDs to draw.
+/// The keys of the rows to load.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
     /// Idempotency keys, by app and key.
@@ -63,8 +61,6 @@ pub(crate) struct Needs {
     pub(crate) invitations: BTreeSet<Id>,
     /// The run and the merchant, with all rows of its balance and the sum of the captures to hold.
     pub(crate) payout: Option<PayoutRequest>,
-    /// The maximum number of IDs that the writes use.
-    pub(crate) ids: usize,
 }
 
 impl Needs {
@@ -78,148 +74,16 @@ impl Needs {
         if let Some(keyed) = &write.keyed {
             self.keys.insert((keyed.app, keyed.key.clone()));
         }
-        self.ids = self.ids.saturating_add(ids(&write.action));
-        match &write.action {
-            Action::CreateApp { .. }
-            | Action::CreateMerchant { .. }
-            | Action::SaveCard { .. }
-            | Action::RemoveInvitation { .. }
-            | Action::DeleteKeys { .. }
-            | Action::DeleteEvents { .. }
-            | Action::SaveExpiryCursor { .. } => {}
-            Action::CreateApiKey { app, .. } | Action::DeleteApiKey { app, .. } => {
-                self.locked_apps.insert(*app);
-            }
-            Action::RecordApiKeyUses { uses } => {
-                self.locked_apps.extend(uses.iter().map(|used| used.app));
-            }
-            Action::RecordSending(report) => {
-                self.outbox_entries
-                    .extend(report.postponed.iter().map(|postponed| postponed.entry));
-            }
-            Action::BeginPayment { payment, link } => {
-                self.links.extend(link.map(|link| (payment.merchant, link)));
-            }
-            Action::UpdateMerchant { merchant, .. } | Action::SetLinkSecret { merchant, .. } => {
-                self.merchants.insert(*merchant);
-            }
-            Action::AddUser { merchant, email, .. } => {
-                self.merchants.insert(*merchant);
-                self.emails.insert((*merchant, lower_case(email)));
-            }
-            Action::RevokeUser { merchant, user } => {
-                self.merchants.insert(*merchant);
-                self.users.insert(*user);
-                self.merchant_users.insert((*merchant, *user));
-            }
-            Action::AddApp { merchant, app } | Action::RevokeApp { merchant, app } => {
-                self.merchants.insert(*merchant);
-                self.apps.insert(*app);
-                self.merchant_apps.insert((*merchant, *app));
-            }
-            Action::PreparePayment { pending_payment, .. }
-            | Action::ConcludePayment { pending_payment, .. }
-            | Action::ChallengePayment { pending_payment, .. } => {
-                self.pending_payments.insert(*pending_payment);
-            }
-            Action::Move { transaction, request, .. } => {
-                let captures = match request {
-                    MovementRequest::Refund { amount } => {
-                        CapturesToLoad::Refundable(amount.minor())
-                    }
-                    MovementRequest::Capture { .. } | MovementRequest::Void { .. } => {
-                        CapturesToLoad::None
-                    }
-                };
-                self.add_transaction(*transaction, captures);
-            }
-            Action::RefuseEntry { entry, transaction, key } => {
-                self.outbox_entries.insert(*entry);
-                self.add_refusal(*transaction, *key);
-            }
-            Action::RecordNotification { notification, .. } => {
-                if let AcquirerEvent::Refused { operation, .. } = notification.event {
-                    self.add_refusal(notification.transaction, operation);
-                }
-                self.add_transaction(notification.transaction, CapturesToLoad::All);
-                self.notifications.insert(notification.id.as_str().to_owned());
-                if let Some(dispute) = notification.event.dispute().map(AcquirerId::as_str) {
-                    self.disputes.insert((notification.transaction, dispute.to_owned()));
-                }
-            }
-            Action::StartInvitationAttempt { invitation, .. } => {
-                self.invitations.insert(*invitation);
-            }
-            Action::CreateWebhook { app, .. }
-            | Action::UpdateWebhook { app, .. }
-            | Action::RotateWebhook { app, .. }
-            | Action::DeleteWebhook { app, .. }
-            | Action::ReplayWebhook { app, .. }
-            | Action::AdvanceClock { app, .. }
-            | Action::FinishAdvance { app, .. } => drop(self.locked_apps.insert(*app)),
-            Action::RecordDeliveries(report) => drop(self.locked_apps.insert(report.app)),
-            Action::PayOut(request) => self.payout = Some(*request),
-        }
+        write.action.needs(self);
     }
 
-    fn add_refusal(&mut self, transaction: Id, key: AcquirerKey) {
+    pub(crate) fn add_refusal(&mut self, transaction: Id, key: AcquirerKey) {
         self.add_transaction(transaction, CapturesToLoad::All);
         self.refusals.insert((transaction, key));
     }
 
-    fn add_transaction(&mut self, transaction: Id, captures: CapturesToLoad) {
+    pub(crate) fn add_transaction(&mut self, transaction: Id, captures: CapturesToLoad) {
         let known = self.transactions.entry(transaction).or_insert(CapturesToLoad::None);
         *known = known.and(captures);
     }
-}
-
-/// The maximum number of IDs that an action uses. Unused IDs are lost, which is harmless.
-fn ids(action: &Action) -> usize {
-    match action {
-        Action::CreateApp { .. }
-        | Action::CreateApiKey { .. }
-        | Action::CreateMerchant { .. }
-        | Action::BeginPayment { .. }
-        | Action::SaveCard { .. }
-        | Action::CreateWebhook { .. }
-        | Action::AdvanceClock { .. } => 1,
-        // A user and an invitation.
-        Action::AddUser { .. } => 2,
-        // A transaction, an event, and a reversal in the outbox.
-        Action::ConcludePayment { .. }
-        // A balance line, an event and an outbox entry.
-        | Action::Move { .. }
-        // A balance line, an event and a payout.
-        | Action::PayOut(_) => 3,
-        // A line and an event of the reversal; an event and an outbox entry of a void.
-        Action::RefuseEntry { .. } => 4,
-        // A dispute; a line and an event of its opening, and of its decision.
-        Action::RecordNotification { .. } => 5,
-        Action::DeleteApiKey { .. }
-        | Action::RecordApiKeyUses { .. }
-        | Action::UpdateMerchant { .. }
-        | Action::SetLinkSecret { .. }
-        | Action::RevokeUser { .. }
-        | Action::AddApp { .. }
-        | Action::RevokeApp { .. }
-        | Action::PreparePayment { .. }
-        | Action::ChallengePayment { .. }
-        | Action::RecordSending(_)
-        | Action::StartInvitationAttempt { .. }
-        | Action::RemoveInvitation { .. }
-        | Action::UpdateWebhook { .. }
-        | Action::RotateWebhook { .. }
-        | Action::DeleteWebhook { .. }
-        | Action::ReplayWebhook { .. }
-        | Action::RecordDeliveries(_)
-        | Action::DeleteKeys { .. }
-        | Action::DeleteEvents { .. }
-        | Action::SaveExpiryCursor { .. }
-        | Action::FinishAdvance { .. } => 0,
-    }
-}
-
-/// The key by which users are found: the address, with ASCII letters in lower case.
-pub(super) fn lower_case(email: &Email) -> String {
-    email.as_str().to_ascii_lowercase()
 }

@@ -33,30 +33,6 @@ fn ids(first: u64, count: usize) -> Vec<Id> {
     (first..).take(count).map(id).collect()
 }
 
-/// The number of IDs that changes use.
-fn used_ids(changes: &Changes) -> usize {
-    let rows = &changes.rows;
-    // The first key of an app has the app's ID.
-    let further_keys = rows.api_keys.new_rows().filter(|key| key.id != key.app);
-    let is_advanced = |row: &&AppRow| row.clock.pending.is_some();
-    rows.apps.new_rows().count()
-        + rows.apps.updated_rows().filter(is_advanced).count()
-        + further_keys.count()
-        + changes.users.len()
-        + rows.merchants.new_rows().count()
-        + rows.invitations.new_rows().count()
-        + rows.pending_payments.new_rows().count()
-        + rows.transactions.new_rows().count()
-        + rows.lines.new_rows().count()
-        + rows.outbox.new_rows().count()
-        + rows.cards.new_rows().count()
-        + rows.disputes.new_rows().count()
-        + rows.fraud_alerts.new_rows().count()
-        + rows.events.new_rows().count()
-        + rows.webhooks.new_rows().count()
-        + rows.payouts.new_rows().count()
-}
-
 /// The number of facts in these changes. Each has an event. A refusal is a fact, whether or not a
 /// step reverses what was refused.
 fn facts(changes: &Changes) -> usize {
@@ -102,16 +78,22 @@ impl BatchTester {
         let now = at(self.batch);
         let writes = batch.writes(&self.tables, self.batch);
         let mut at_once = self.tables.clone();
-        let needs = Needs::of(&writes);
-        let known = at_once.load(&needs, (now, ids(self.next_id, needs.ids)), (SHARDS, free));
+        let (needs, drawn) = (Needs::of(&writes), ids(self.next_id, writes.len() * IDS_PER_WRITE));
+        let known = at_once.load(&needs, (now, drawn.clone()), (SHARDS, free));
         let borrowed: Vec<&Write> = writes.iter().collect();
         let (together, changes) = decide(known, &borrowed).unwrap();
 
         // Rejected and replayed writes change nothing.
-        let is_done = |answer: &WriteResult| matches!(answer, Ok(Answer::Executed { .. }));
-        let done = borrowed.iter().zip(&together).filter(|(_, answer)| is_done(answer));
-        let done: Vec<&Write> = done.map(|(write, _)| *write).collect();
-        let known = at_once.load(&needs, (now, ids(self.next_id, needs.ids)), (SHARDS, free));
+        let (mut done, mut own_ids) = (Vec::new(), Vec::new());
+        for ((write, answer), own) in
+            borrowed.iter().zip(&together).zip(drawn.chunks(IDS_PER_WRITE))
+        {
+            if matches!(answer, Ok(Answer::Executed { .. })) {
+                done.push(*write);
+                own_ids.extend(own);
+            }
+        }
+        let known = at_once.load(&needs, (now, own_ids), (SHARDS, free));
         assert_eq!(decide(known, &done).unwrap().1, changes, "{writes:#?}");
         assert_eq!(changes.rows.events.new_rows().count(), facts(&changes), "{changes:#?}");
         at_once.apply(changes);
@@ -127,18 +109,14 @@ impl BatchTester {
     /// Executes one write alone, with all rows loaded.
     fn single(&mut self, write: &Write, (now, free): (Timestamp, i64)) -> WriteResult {
         let own = Needs::of([write]);
-        let payout = match write.action {
-            Action::PayOut(request) => Some(request),
-            _ => None,
-        };
-        let all = Needs { payout, ..self.tables.all() };
-        let known = self.tables.load(&all, (now, ids(self.next_id, own.ids)), (SHARDS, free));
+        let all = Needs { payout: own.payout, ..self.tables.all() };
+        let known = self.tables.load(&all, (now, ids(self.next_id, IDS_PER_WRITE)), (SHARDS, free));
         let (mut answers, changes) = decide(known, &[write]).unwrap();
         let answer = answers.remove(0);
         if !matches!(answer, Ok(Answer::Executed { .. })) {
             assert!(changes.is_empty(), "{write:?}: {answer:?}: {changes:?}");
         }
-        self.next_id += u64::try_from(used_ids(&changes)).unwrap();
+        self.next_id += u64::try_from(IDS_PER_WRITE).unwrap();
         self.tables.apply(changes);
         answer
     }

@@ -23,8 +23,7 @@ use super::{super::warn, Shared};
 use crate::{
     domain::{
         Delivery, DeliveryAttempt, DeliveryReport, Id, MAX_RECORDED_ATTEMPTS, Undelivered, Webhook,
-        WebhookSecrets,
-        write::{Action, Outcome},
+        WebhookSecrets, actions::RecordDeliveries, write::Outcome,
     },
     store::{Endpoint, StoreError},
     webhook::Message,
@@ -358,7 +357,7 @@ impl EndpointTask {
             && report.finished.is_empty()
             && report.attempts.is_empty();
         if !is_empty {
-            let action = Action::RecordDeliveries(Box::new(report));
+            let action = RecordDeliveries(Box::new(report));
             let Ok(answer) = self.shared.store.write(action).await? else { return Ok(false) };
             if matches!(answer.outcome(), Outcome::Webhook(_)) {
                 tracing::warn!(

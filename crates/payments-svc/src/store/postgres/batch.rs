@@ -52,7 +52,7 @@ use super::super::{
 };
 use crate::domain::{
     Id, PayoutRequest,
-    write::{Changes, LoadedRows, Needs, PayoutState, Write},
+    write::{Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, Write},
 };
 
 /// Settings of the database connections of a service, after those of `common`. An index serves
@@ -187,7 +187,7 @@ pub(super) async fn load(
     let payout = needs.payout.as_ref().map(rows::payout_params);
     let mut held = 0;
     let transactions: Vec<Param<'_>> = needs.transactions.keys().map(Id::param).collect();
-    let count = i64::try_from(needs.ids).unwrap_or(i64::MAX);
+    let count = i64::try_from(batch.len() * IDS_PER_WRITE).unwrap_or(i64::MAX);
 
     let mut plan = Plan::default();
     for (sql, query) in &QUERIES[..LOCKED.len()] {

@@ -33,7 +33,7 @@ use super::super::{
 use super::transactions::TransactionCache;
 use crate::domain::{
     Id, IdGenerator, PayoutRequest,
-    write::{Balance, Changes, LoadedRows, Needs, PayoutState, Write},
+    write::{Balance, Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, Write},
 };
 
 /// The statements that load a batch, in their order.
@@ -135,7 +135,7 @@ pub(super) fn load(
     let needs = Needs::of(batch.iter().copied());
     let now = now();
     ids.advance_to(last_id(db)?);
-    let drawn = (0..needs.ids).map(|_| ids.next(now)).collect();
+    let drawn = (0..batch.len() * IDS_PER_WRITE).map(|_| ids.next(now)).collect();
     let mut known = LoadedRows::new(now, drawn, 1);
     for (sql, query) in &*QUERIES {
         let keys = (query.keys)(&needs);

@@ -22,9 +22,10 @@ use crate::domain::{
     Id, MovementRequest, OutboxEntry, OutboxKind, PageQuery, PayoutFormat, PayoutRun, Postponed,
     QueuedEntry, SavedCard, SendingReport, Transaction, TransactionTerms, TransactionVersion,
     UnansweredPayment,
+    actions::{Move, RecordSending},
     write::{
-        Action, ApiKeyRow, Changes, KeyState, KeyedRequest, OutboxRow, PendingChallenge,
-        PendingRow, StoredIdempotencyKey,
+        ApiKeyRow, Changes, KeyState, KeyedRequest, OutboxRow, PendingChallenge, PendingRow,
+        StoredIdempotencyKey,
         tests::{
             generators::{batches, setup_batches},
             model::Tables,
@@ -265,13 +266,13 @@ async fn jobs_find_their_pending_work() {
     let pending = |id: &Id| tables.transaction(*id).0.amounts.pending() > 0;
     let transaction = tables.transactions.keys().copied().find(pending).unwrap();
     let (request, descriptor) = (MovementRequest::Void { amount: None }, None);
-    let void = Action::Move { transaction, request, descriptor, steps: 0 };
+    let void = Move { transaction, request, descriptor, steps: 0 };
     store.write(void).await.unwrap().unwrap();
     let (new, _) = store.new_outbox_entries(AcquirerName::Sandbox, Id::MIN).await.unwrap();
     let entry = new.last().unwrap().entry.id;
     let postponed = vec![Postponed { entry, attempts: 1, delay: Duration::ZERO }];
     let report = SendingReport { done: Vec::new(), postponed };
-    store.write(Action::RecordSending(report)).await.unwrap().unwrap();
+    store.write(RecordSending(report)).await.unwrap().unwrap();
     let read = store.due_outbox_entries(AcquirerName::Sandbox, later).await.unwrap();
     let mut due = read.iter().map(|queued| (queued.entry.id, queued.attempts));
     assert!(due.any(|read| read == (entry, 1)));

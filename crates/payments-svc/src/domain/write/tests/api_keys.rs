@@ -1,7 +1,11 @@
 //! The first, the last and too many API keys of an app, and their uses.
 
 use super::*;
-use crate::domain::{ApiKeyUse, MAX_API_KEYS, hour_of};
+use crate::domain::{
+    ApiKeyDigest, ApiKeyUse, MAX_API_KEYS, Name,
+    actions::{CreateApiKey, DeleteApiKey, RecordApiKeyUses},
+    hour_of,
+};
 
 /// An app with its first key.
 struct Keys {
@@ -16,20 +20,20 @@ impl Keys {
         Self { run, app }
     }
 
-    fn write(&mut self, action: Action) -> WriteResult {
-        self.run.single(&action.into(), (at(99), 0))
+    fn write(&mut self, action: impl Into<Box<dyn Action>>) -> WriteResult {
+        self.run.single(&Write::from(action), (at(99), 0))
     }
 
     fn create(&mut self, name: &str) -> Result<Id, Rejection> {
         let (app, digest) = (self.app, ApiKeyDigest::of(name));
         let name = Some(Name::new(name).unwrap());
-        let answer = self.write(Action::CreateApiKey { app, name, digest })?;
+        let answer = self.write(CreateApiKey { app, name, digest })?;
         let Outcome::ApiKey(created) = answer.outcome() else { panic!("{answer:?}") };
         Ok(created.id)
     }
 
     fn delete(&mut self, key: Id) -> WriteResult {
-        self.write(Action::DeleteApiKey { app: self.app, key })
+        self.write(DeleteApiKey { app: self.app, key })
     }
 
     fn ids(&self) -> Vec<Id> {
@@ -39,7 +43,7 @@ impl Keys {
 
     fn record(&mut self, key: Id, time: Timestamp) -> Option<Timestamp> {
         let uses = vec![ApiKeyUse { app: self.app, key, hour: hour_of(time) }];
-        assert!(self.write(Action::RecordApiKeyUses { uses }).is_ok());
+        assert!(self.write(RecordApiKeyUses { uses }).is_ok());
         self.run.tables.api_keys.get(&key)?.last_used
     }
 }
@@ -78,7 +82,7 @@ fn one_batch_keeps_the_last_of_two_keys() {
     let mut keys = Keys::new();
     let second = keys.create("second").unwrap();
     let app = keys.app;
-    let writes = [app, second].map(|key| Write::from(Action::DeleteApiKey { app, key }));
+    let writes = [app, second].map(|key| Write::from(DeleteApiKey { app, key }));
     let known = keys.run.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
     let (answers, changes) = decide(known, &writes.each_ref()).unwrap();
     assert_eq!(answers[1], Err(Rejection::LastApiKey));

@@ -18,6 +18,14 @@ use crate::domain::{
     MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment, PayoutFormat,
     PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress, Reason, Retry, Scheme,
     SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
+    actions::{
+        AddApp, AddUser, AdvanceClock, BeginPayment, ChallengePayment, ConcludePayment,
+        CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey, DeleteEvents,
+        DeleteKeys, DeleteWebhook, FinishAdvance, Move, PayOut, PreparePayment, RecordApiKeyUses,
+        RecordDeliveries, RecordNotification, RecordSending, RefuseEntry, RemoveInvitation,
+        ReplayWebhook, RevokeApp, RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor,
+        SetLinkSecret, StartInvitationAttempt, UpdateMerchant, UpdateWebhook,
+    },
     hour_of,
     write::{Action, KeyState, KeyedRequest, Write},
 };
@@ -251,7 +259,7 @@ impl Batch {
                 let merchant = pick(&tables.merchants, 2, *choice);
                 // Captures are at most a few batches old: see `at`.
                 let delay = Duration::from_secs(15 * u64::from(choice / 4 % 4));
-                vec![Action::PayOut(PayoutRequest { run, merchant, delay }).into()]
+                vec![PayOut(PayoutRequest { run, merchant, delay }).into()]
             }
         }
     }
@@ -262,19 +270,20 @@ impl WriteSpec {
     fn write(&self, tables: &Tables, number: u32, index: usize) -> Write {
         let action = self.action(tables, &format!("{number} {index}"));
         let takes_key = matches!(
-            action,
-            Action::CreateApiKey { .. }
-                | Action::CreateMerchant { .. }
-                | Action::SetLinkSecret { .. }
-                | Action::AddUser { .. }
-                | Action::AddApp { .. }
-                | Action::BeginPayment { .. }
-                | Action::Move { .. }
-                | Action::SaveCard { .. }
-                | Action::CreateWebhook { .. }
-                | Action::RotateWebhook { .. }
-                | Action::AdvanceClock { .. }
-        );
+            self.kind,
+            Kind::CreateApiKey
+                | Kind::CreateMerchant
+                | Kind::SetLinkSecret
+                | Kind::AddUser
+                | Kind::AddApp
+                | Kind::Begin
+                | Kind::Capture
+                | Kind::Refund
+                | Kind::Void
+                | Kind::SaveCard
+                | Kind::CreateWebhook
+                | Kind::RotateWebhook
+        ) || (self.kind == Kind::AdvanceClock && !self.choice.is_multiple_of(3));
         let keyed = self.key.filter(|_| takes_key).map(|(app, key, request)| KeyedRequest {
             app: pick(&tables.apps, 2, app | 1),
             key: format!("key {key}"),
@@ -283,28 +292,32 @@ impl WriteSpec {
         Write { action, keyed }
     }
 
-    fn action(&self, tables: &Tables, unique: &str) -> Action {
+    fn action(&self, tables: &Tables, unique: &str) -> Box<dyn Action> {
         let Self { kind, choice, second_choice, .. } = *self;
         let merchant = pick(&tables.merchants, 2, choice);
         let app = pick(&tables.apps, 3, second_choice);
         match kind {
-            Kind::CreateApp => Action::CreateApp {
+            Kind::CreateApp => CreateApp {
                 name: (choice > 99).then(|| Name::new("Till").unwrap()),
                 digest: ApiKeyDigest::of(unique),
-            },
-            Kind::CreateApiKey => Action::CreateApiKey {
+            }
+            .into(),
+            Kind::CreateApiKey => CreateApiKey {
                 app: pick(&tables.apps, 2, choice),
                 name: (second_choice > 99).then(|| Name::new("Till").unwrap()),
                 digest: ApiKeyDigest::of(unique),
-            },
-            Kind::DeleteApiKey => Action::DeleteApiKey {
+            }
+            .into(),
+            Kind::DeleteApiKey => DeleteApiKey {
                 app: pick(&tables.apps, 2, choice),
                 key: pick(&tables.api_keys, 6, second_choice),
-            },
-            Kind::UseApiKeys => Action::RecordApiKeyUses {
+            }
+            .into(),
+            Kind::UseApiKeys => RecordApiKeyUses {
                 uses: [choice, second_choice].map(|choice| self.used(tables, choice)).into(),
-            },
-            Kind::CreateMerchant => Action::CreateMerchant {
+            }
+            .into(),
+            Kind::CreateMerchant => CreateMerchant {
                 app: pick(&tables.apps, 3, second_choice | 1),
                 key: unique.to_owned(),
                 details: Box::new(details((choice / 8).is_multiple_of(2))),
@@ -313,8 +326,9 @@ impl WriteSpec {
                     flat: "EUR:25".parse().unwrap(),
                     dispute: "EUR:350".parse().unwrap(),
                 },
-            },
-            Kind::UpdateMerchant => Action::UpdateMerchant {
+            }
+            .into(),
+            Kind::UpdateMerchant => UpdateMerchant {
                 merchant,
                 update: MerchantUpdate {
                     name: second_choice
@@ -324,29 +338,33 @@ impl WriteSpec {
                     descriptor: (!second_choice.is_multiple_of(3))
                         .then(|| descriptor(second_choice)),
                 },
-            },
-            Kind::SetLinkSecret => Action::SetLinkSecret {
+            }
+            .into(),
+            Kind::SetLinkSecret => SetLinkSecret {
                 merchant,
                 secret: LinkSecret::new(format!("secret {second_choice}").into()),
-            },
-            Kind::AddUser => Action::AddUser { merchant, app, email: email(second_choice) },
-            Kind::RevokeUser => {
-                Action::RevokeUser { merchant, user: pick(&tables.users, 3, second_choice) }
             }
-            Kind::AddApp => Action::AddApp { merchant, app },
-            Kind::RevokeApp => Action::RevokeApp { merchant, app },
-            Kind::Begin => Action::BeginPayment {
+            .into(),
+            Kind::AddUser => AddUser { merchant, app, email: email(second_choice) }.into(),
+            Kind::RevokeUser => {
+                RevokeUser { merchant, user: pick(&tables.users, 3, second_choice) }.into()
+            }
+            Kind::AddApp => AddApp { merchant, app }.into(),
+            Kind::RevokeApp => RevokeApp { merchant, app }.into(),
+            Kind::Begin => BeginPayment {
                 payment: Box::new(self.payment(tables)),
                 link: second_choice.is_multiple_of(3).then_some([second_choice % 2; 32]),
-            },
+            }
+            .into(),
             Kind::Conclude | Kind::Challenge => self.follow_up(tables),
-            Kind::Capture | Kind::Refund | Kind::Void => Action::Move {
+            Kind::Capture | Kind::Refund | Kind::Void => Move {
                 transaction: pick(&tables.transactions, 3, choice),
                 request: self.request(),
                 descriptor: second_choice.is_multiple_of(3).then(|| descriptor(second_choice)),
                 steps: 0,
-            },
-            Kind::SaveCard => Action::SaveCard {
+            }
+            .into(),
+            Kind::SaveCard => SaveCard {
                 merchant,
                 original: Box::new(CardOnFile {
                     card: card(),
@@ -354,39 +372,43 @@ impl WriteSpec {
                     reference: "card".to_owned(),
                 }),
                 notes: (second_choice > 99).then(|| Notes::new("blue").unwrap()),
-            },
-            Kind::Opened | Kind::Decided | Kind::Fraud => Action::RecordNotification {
+            }
+            .into(),
+            Kind::Opened | Kind::Decided | Kind::Fraud => RecordNotification {
                 notification: Box::new(self.notification(tables)),
                 exchange: exchange(),
                 fee_exchange: exchange(),
                 steps: 0,
-            },
-            Kind::Confirm => Action::RecordSending(SendingReport {
+            }
+            .into(),
+            Kind::Confirm => RecordSending(SendingReport {
                 done: vec![pick(&tables.outbox, 9, choice)],
                 postponed: vec![Postponed {
                     entry: pick(&tables.outbox, 9, second_choice),
                     attempts: choice.into(),
                     delay: Duration::from_secs(second_choice.into()),
                 }],
-            }),
+            })
+            .into(),
             Kind::Refuse => {
                 let entry = pick(&tables.outbox, 9, choice);
                 let known = tables.outbox.get(&entry);
                 let transaction = known.map_or(Id::MAX, |known| known.transaction);
                 let key = AcquirerKey::stored(known.and_then(|row| row.acquirer_key), entry);
-                Action::RefuseEntry { entry, transaction, key }
+                RefuseEntry { entry, transaction, key }.into()
             }
             Kind::DeleteEvents => {
-                Action::DeleteEvents { events: vec![pick(&tables.events, 9, choice)] }
+                DeleteEvents { events: vec![pick(&tables.events, 9, choice)] }.into()
             }
-            Kind::TakeInvitation => Action::StartInvitationAttempt {
+            Kind::TakeInvitation => StartInvitationAttempt {
                 invitation: pick(&tables.invitations, 3, choice),
                 jitter: second_choice.into(),
-            },
-            Kind::RemoveInvitation => {
-                Action::RemoveInvitation { invitation: pick(&tables.invitations, 3, choice) }
             }
-            Kind::CreateWebhook => Action::CreateWebhook {
+            .into(),
+            Kind::RemoveInvitation => {
+                RemoveInvitation { invitation: pick(&tables.invitations, 3, choice) }.into()
+            }
+            Kind::CreateWebhook => CreateWebhook {
                 app,
                 details: Box::new(WebhookDetails {
                     url: url(choice),
@@ -394,7 +416,8 @@ impl WriteSpec {
                     description: (second_choice > 99).then(|| Name::new("Shop").unwrap()),
                 }),
                 secret: WebhookSecret::new([choice; WebhookSecret::BYTES]),
-            },
+            }
+            .into(),
             Kind::UpdateWebhook => {
                 let (app, webhook) = self.webhook(tables);
                 let update = WebhookUpdate {
@@ -403,41 +426,37 @@ impl WriteSpec {
                     description: (second_choice > 200).then(|| Name::new("Till").unwrap()),
                     enabled: [None, Some(true), Some(false)][usize::from(second_choice % 3)],
                 };
-                Action::UpdateWebhook { app, webhook, update: Box::new(update) }
+                UpdateWebhook { app, webhook, update: Box::new(update) }.into()
             }
             Kind::RotateWebhook => {
                 let (app, webhook) = self.webhook(tables);
                 let secret = WebhookSecret::new([second_choice; WebhookSecret::BYTES]);
-                Action::RotateWebhook { app, webhook, secret }
+                RotateWebhook { app, webhook, secret }.into()
             }
             Kind::DeleteWebhook => {
                 let (app, webhook) = self.webhook(tables);
-                Action::DeleteWebhook { app, webhook }
+                DeleteWebhook { app, webhook }.into()
             }
             Kind::ReplayWebhook => {
                 let (app, webhook) = self.webhook(tables);
-                Action::ReplayWebhook {
-                    app,
-                    webhook,
-                    after: pick(&tables.events, 9, second_choice),
-                }
+                ReplayWebhook { app, webhook, after: pick(&tables.events, 9, second_choice) }.into()
             }
-            Kind::RecordDeliveries => Action::RecordDeliveries(Box::new(self.report(tables))),
+            Kind::RecordDeliveries => RecordDeliveries(Box::new(self.report(tables))).into(),
             Kind::Forget => self.forget(tables),
             Kind::AdvanceClock if choice.is_multiple_of(3) => {
                 let row = tables.apps.get(&app);
                 let advance = row.and_then(|row| row.clock.pending).unwrap_or(Id::MAX);
-                Action::FinishAdvance { app, advance }
+                FinishAdvance { app, advance }.into()
             }
             Kind::AdvanceClock => {
                 let by = Duration::from_secs(u64::from(choice) + 1);
-                Action::AdvanceClock { app, by: AdvanceBy::new(by).unwrap() }
+                AdvanceClock { app, by: AdvanceBy::new(by).unwrap() }.into()
             }
             Kind::Expire => {
                 // One job at a time checks the transactions, in order of their IDs.
                 let through = tables.expiry.get(&true).map(|row| row.through);
                 let next = tables.transactions.keys().find(|id| Some(**id) > through);
-                Action::SaveExpiryCursor { through: next.copied().or(through).unwrap_or(Id::MIN) }
+                SaveExpiryCursor { through: next.copied().or(through).unwrap_or(Id::MIN) }.into()
             }
         }
     }
@@ -495,15 +514,15 @@ impl WriteSpec {
         }
     }
 
-    fn follow_up(&self, tables: &Tables) -> Action {
+    fn follow_up(&self, tables: &Tables) -> Box<dyn Action> {
         let pending_payment = pick(&tables.pending_payments, 3, self.choice);
         if self.kind == Kind::Challenge && self.second_choice.is_multiple_of(4) {
             let authorization = format!("pi_{}", self.second_choice);
-            return Action::PreparePayment { pending_payment, authorization };
+            return PreparePayment { pending_payment, authorization }.into();
         }
         if self.kind == Kind::Challenge {
             let (card, reference) = (Box::new(card()), "challenge".to_owned());
-            return Action::ChallengePayment { pending_payment, card, reference };
+            return ChallengePayment { pending_payment, card, reference }.into();
         }
         let approved =
             || AcquirerOutcome::Approved { reference: "card".to_owned(), tds: ThreeDSecure::Full };
@@ -515,7 +534,7 @@ impl WriteSpec {
             _ => Conclusion::Abandoned,
         };
         let card = (!self.second_choice.is_multiple_of(3)).then(|| Box::new(card()));
-        Action::ConcludePayment { pending_payment, conclusion, card }
+        ConcludePayment { pending_payment, conclusion, card }.into()
     }
 
     fn request(&self) -> MovementRequest {
@@ -578,13 +597,13 @@ impl WriteSpec {
     }
 
     /// Only keys with an outcome are deleted.
-    fn forget(&self, tables: &Tables) -> Action {
+    fn forget(&self, tables: &Tables) -> Box<dyn Action> {
         let is_answered = |state: &KeyState| matches!(state, KeyState::Answered(_));
         let answered = tables.keys.iter().filter(|(_, key)| is_answered(&key.state));
         let answered: Vec<_> = answered.map(|(name, _)| name.clone()).collect();
         let chosen = [self.choice, self.second_choice]
             .map(|index| answered.get(usize::from(index % 8)).cloned());
-        Action::DeleteKeys { keys: chosen.into_iter().flatten().collect() }
+        DeleteKeys { keys: chosen.into_iter().flatten().collect() }.into()
     }
 }
 

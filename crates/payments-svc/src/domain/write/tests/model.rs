@@ -191,7 +191,6 @@ impl Tables {
             disputes: opened.chain(waits).map(named).collect(),
             invitations: self.invitations.keys().copied().collect(),
             payout: None,
-            ids: 0,
         }
     }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::domain::{
     Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, DisableReason, Failures,
     MAX_RECORDED_ATTEMPTS, Progress, Retry, WebhookUpdate,
+    actions::{DeleteWebhook, RecordDeliveries, ReplayWebhook, UpdateWebhook},
 };
 
 /// An endpoint that is at the event 20.
@@ -23,12 +24,12 @@ impl Endpoint {
         endpoint
     }
 
-    fn write(&mut self, action: Action) -> WriteResult {
-        self.run.single(&action.into(), (at(99), 0))
+    fn write(&mut self, action: impl Into<Box<dyn Action>>) -> WriteResult {
+        self.run.single(&Write::from(action), (at(99), 0))
     }
 
     /// Writes these actions in one batch, and expects that none is rejected.
-    fn write_at_once(&mut self, actions: Vec<Action>) {
+    fn write_at_once(&mut self, actions: Vec<Box<dyn Action>>) {
         let writes: Vec<Write> = actions.into_iter().map(Write::from).collect();
         let known = self.run.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
         let borrowed: Vec<&Write> = writes.iter().collect();
@@ -52,7 +53,7 @@ impl Endpoint {
         }
     }
 
-    fn report(&self, position: u64) -> Action {
+    fn report(&self, position: u64) -> Box<dyn Action> {
         record(self.results(position))
     }
 
@@ -76,17 +77,17 @@ impl Endpoint {
         DeliveryReport { attempts: events.map(attempt).collect(), ..self.results(20) }
     }
 
-    fn update(&self, enabled: Option<bool>) -> Action {
+    fn update(&self, enabled: Option<bool>) -> Box<dyn Action> {
         let update = WebhookUpdate { url: None, types: None, description: None, enabled };
-        Action::UpdateWebhook { app: self.app, webhook: self.webhook, update: Box::new(update) }
+        UpdateWebhook { app: self.app, webhook: self.webhook, update: Box::new(update) }.into()
     }
 
-    fn replay(&self, after: u64) -> Action {
-        Action::ReplayWebhook { app: self.app, webhook: self.webhook, after: id(after) }
+    fn replay(&self, after: u64) -> Box<dyn Action> {
+        ReplayWebhook { app: self.app, webhook: self.webhook, after: id(after) }.into()
     }
 
-    fn delete(&self) -> Action {
-        Action::DeleteWebhook { app: self.app, webhook: self.webhook }
+    fn delete(&self) -> Box<dyn Action> {
+        DeleteWebhook { app: self.app, webhook: self.webhook }.into()
     }
 
     fn progress(&self) -> Progress {
@@ -111,12 +112,12 @@ impl Endpoint {
     }
 }
 
-fn record(report: DeliveryReport) -> Action {
-    Action::RecordDeliveries(Box::new(report))
+fn record(report: DeliveryReport) -> Box<dyn Action> {
+    RecordDeliveries(Box::new(report)).into()
 }
 
 /// The report after another one.
-fn second(report: DeliveryReport) -> Action {
+fn second(report: DeliveryReport) -> Box<dyn Action> {
     record(DeliveryReport { epoch: report.epoch + 1, ..report })
 }
 

@@ -1,40 +1,19 @@
-//! Captures, refunds, voids and payouts: turns a decided [`TransactionChange`] into row changes.
+//! Bookings: turn a decided [`TransactionChange`] into rows.
 
-use std::iter::{once, repeat};
-
-use super::{ActionResult, Batch, MAX_BALANCE, done};
+use super::{
+    Balance, Batch, CaptureRow, LastStep, LineRow, LoadedTransaction, OutboxRow, PostingRow,
+    RefusedVoid, Rejection, StepOrigin, StepRow, TransactionAmounts,
+};
 use crate::domain::{
-    Amounts, Descriptor, EventType, Fact, Id, LedgerEntry, LineKind, Movement, MovementError,
-    MovementRequest, OutboxKind, Overflow, Payout, Posting, RefusedStep, Step, TransactionChange,
-    TransactionVersion, Transfer,
-    write::{
-        Balance, CaptureRow, LastStep, LineRow, OutboxRow, Outcome, PayoutRow, PostingRow,
-        Rejection, StepOrigin, StepRow, TransactionAmounts, known::LoadedTransaction,
-    },
+    AcquirerKey, Amounts, Descriptor, EventType, Fact, Id, LedgerEntry, Movement, MovementError,
+    OutboxKind, Posting, RefusedStep, Step, TransactionChange, TransactionState,
+    TransactionVersion,
 };
 
 impl Batch {
-    pub(super) fn execute_movement(
-        &mut self,
-        transaction: Id,
-        request: &MovementRequest,
-        descriptor: Option<&Descriptor>,
-    ) -> ActionResult {
-        let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
-        let change = loaded.state.decide(request)?;
-        if let MovementRequest::Capture { .. } = request
-            && self.balance(loaded.merchant, change.balance)?.minor > MAX_BALANCE
-        {
-            return Err(MovementError::from(Overflow).into());
-        }
-        let (version, last) =
-            self.book_movement(transaction, request.outbox_kind(), change, descriptor)?;
-        Ok((Outcome::Moved(version), last))
-    }
-
     /// Books a capture, refund or void, with its outbox entry and its event. If it fails, nothing is
     /// changed.
-    pub(super) fn book_movement(
+    pub(crate) fn book_movement(
         &mut self,
         transaction: Id,
         kind: OutboxKind,
@@ -69,7 +48,7 @@ impl Batch {
 
     /// Records a change of a transaction: its amounts, its captures, the step of its trail if it
     /// has one, and the booking if money moved. If it fails, nothing is changed.
-    pub(super) fn record_change(
+    pub(crate) fn record_change(
         &mut self,
         transaction: Id,
         change: TransactionChange,
@@ -161,52 +140,44 @@ impl Batch {
         self.rows.balances.update(balance);
     }
 
-    fn post(&mut self, line: Id, entry: &LedgerEntry) {
+    pub(crate) fn post(&mut self, line: Id, entry: &LedgerEntry) {
         for (number, &Posting { account, money }) in (0..).zip(entry.postings()) {
             self.rows.postings.insert(PostingRow { line, number, account, money });
         }
     }
 
-    /// Pays out the balance of a merchant, once in a run. The first row of the balance keeps what
-    /// is not paid, and all other rows become 0.
-    pub(super) fn pay_out(&mut self) -> ActionResult {
-        let Some(mut state) = self.known.payout.take().filter(|state| !state.is_done) else {
-            return done(Outcome::Done);
-        };
-        let merchant = state.merchant.id;
-        let rows: Vec<Balance> = self.balances(merchant).copied().collect();
-        let sum = rows.iter().try_fold(0_i64, |sum, row| sum.checked_add(row.minor));
-        state.merchant.balance = sum.ok_or(MovementError::from(Overflow))?;
-        let Some(transfer) = Transfer::due(&state.merchant, state.held, state.run.format) else {
-            return done(Outcome::Done);
-        };
-        let rest = state.merchant.balance.saturating_sub(transfer.amount.minor);
-        let (debit, entry) = transfer.booking();
-        let line = LineRow {
-            id: self.id(),
-            merchant,
-            created: self.known.now,
-            balance: debit.minor,
-            fee: 0,
-            kind: LineKind::Payout,
-            transaction: None,
-            amount: debit,
-        };
-        let payout = Payout { id: self.id(), line: line.id, transfer };
-        let fact = Fact::Payout(payout.id);
-        self.rows.payouts.insert(PayoutRow::new(state.run, payout));
-        self.post(line.id, &entry);
-        self.rows.lines.insert(line);
-        for (row, minor) in rows.into_iter().zip(once(rest).chain(repeat(0))) {
-            self.rows.balances.update(Balance { minor, ..row });
+    /// Books the refusal of a capture, refund or void. Does nothing if no step has the key, as for
+    /// a reversal of an authorization, or if it was refused before.
+    pub(crate) fn refuse(&mut self, transaction: Id, key: AcquirerKey) -> Result<(), Rejection> {
+        let name = (transaction, key);
+        let Some(step) = self.known.refusable_steps.get(&name).copied() else { return Ok(()) };
+        let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
+        let (merchant, disputed) = (loaded.merchant, loaded.state.amounts.disputed);
+        let mut state = loaded.state.clone();
+        let reversal = state.reverse(&step, &loaded.disputed).map_err(MovementError::from)?;
+        state = reversal.iter().fold(state, TransactionState::apply);
+        // Decided before anything is recorded, so that all is booked or nothing.
+        let is_capture = step.movement == Movement::Capture;
+        let void = is_capture.then(|| state.void(step.amount)).transpose()?;
+        match reversal {
+            Some(reversal) => {
+                let origin = StepOrigin::Refusal(step.number);
+                self.record_change(transaction, reversal, None, origin)?;
+            }
+            None => self.rows.refused_voids.insert(RefusedVoid { transaction, step: step.number }),
         }
-        self.add_event(merchant, EventType::PayoutBooked, fact);
-        done(Outcome::Done)
+        self.known.refusable_steps.remove(&name);
+        let version = TransactionVersion { transaction, steps: state.steps, disputed };
+        self.add_event(merchant, EventType::AcquirerRefused, Fact::Transaction(version));
+        if let Some(void) = void {
+            self.book_movement(transaction, OutboxKind::Void, void, None)?;
+        }
+        Ok(())
     }
 }
 
 /// The rows that [`Batch::record_change`] recorded.
-pub(super) struct Booked {
-    pub(super) line: Option<Id>,
-    pub(super) step: Option<Box<LastStep>>,
+pub(crate) struct Booked {
+    pub(crate) line: Option<Id>,
+    pub(crate) step: Option<Box<LastStep>>,
 }

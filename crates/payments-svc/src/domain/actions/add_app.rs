@@ -1,0 +1,31 @@
+use crate::domain::{
+    Id,
+    write::{Action, ActionResult, Batch, MerchantApp, Needs, Outcome, Rejection, done},
+};
+
+/// Make an app a member of a merchant.
+#[derive(Debug)]
+pub(crate) struct AddApp {
+    pub(crate) merchant: Id,
+    pub(crate) app: Id,
+}
+
+impl Action for AddApp {
+    fn needs(&self, needs: &mut Needs) {
+        needs.merchants.insert(self.merchant);
+        needs.apps.insert(self.app);
+        needs.merchant_apps.insert((self.merchant, self.app));
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let Self { merchant, app } = *self;
+        let test = batch.merchant(merchant)?.details.test;
+        if !batch.rows.apps.contains(&app) {
+            return Err(Rejection::NoSuchApp);
+        }
+        if !batch.rows.merchant_apps.contains(&(merchant, app)) {
+            batch.rows.merchant_apps.insert(MerchantApp { merchant, app, test });
+        }
+        done(Outcome::Done)
+    }
+}

@@ -1,0 +1,59 @@
+use jiff::Timestamp;
+
+use crate::domain::{
+    Email, Id, User,
+    write::{Action, ActionResult, Batch, InvitationRow, MerchantUser, Needs, Outcome, done},
+};
+
+/// The key by which users are found: the address, with ASCII letters in lower case.
+fn lower_case(email: &Email) -> String {
+    email.as_str().to_ascii_lowercase()
+}
+
+/// Make a user a member of a merchant, and queue the invitation: in one database transaction, so
+/// every new member gets one.
+#[derive(Debug)]
+pub(crate) struct AddUser {
+    pub(crate) merchant: Id,
+    /// The app that invites the user.
+    pub(crate) app: Id,
+    pub(crate) email: Email,
+}
+
+impl Action for AddUser {
+    fn needs(&self, needs: &mut Needs) {
+        needs.merchants.insert(self.merchant);
+        needs.emails.insert((self.merchant, lower_case(&self.email)));
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let Self { merchant, app, email } = self;
+        batch.merchant(*merchant)?;
+        let (address, created) = (lower_case(email), batch.now());
+        let user = match batch.known.users_by_email.get(&address) {
+            Some(user) => *user,
+            None => {
+                let user = User { id: batch.id(), email: email.clone(), created };
+                let id = user.id;
+                batch.known.users_by_email.insert(address.clone(), id);
+                batch.users.insert(address, user);
+                id
+            }
+        };
+        let already = batch.rows.merchant_users.contains(&(*merchant, user));
+        if !already {
+            batch.rows.merchant_users.insert(MerchantUser { merchant: *merchant, user });
+            let id = batch.id();
+            batch.rows.invitations.insert(InvitationRow {
+                id,
+                merchant: *merchant,
+                app: *app,
+                user,
+                created,
+                attempts: 0,
+                due: Timestamp::UNIX_EPOCH,
+            });
+        }
+        done(Outcome::Membership { already })
+    }
+}

@@ -1,0 +1,24 @@
+use crate::domain::{
+    Advance, AdvanceBy, Id,
+    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+};
+
+/// Advance the sandbox clock of an app.
+#[derive(Debug)]
+pub(crate) struct AdvanceClock {
+    pub(crate) app: Id,
+    pub(crate) by: AdvanceBy,
+}
+
+impl Action for AdvanceClock {
+    fn needs(&self, needs: &mut Needs) {
+        needs.locked_apps.insert(self.app);
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let mut row = batch.rows.apps.get(&self.app).ok_or(Rejection::NotFound)?.clone();
+        row.clock.advance(Advance { id: batch.id(), by: self.by });
+        batch.rows.apps.update(row);
+        done(Outcome::Done)
+    }
+}

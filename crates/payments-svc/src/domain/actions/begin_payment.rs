@@ -1,0 +1,44 @@
+use crate::domain::{
+    CustomData, LinkDigest, Payment,
+    write::{Action, ActionResult, Batch, Needs, Outcome, PendingRow, Rejection, UsedLink, done},
+};
+
+/// Record a pending payment, before the acquirer is called. A link that pays only once is used from
+/// here on, so that two payments cannot overlap. If the payment fails, the link is free again.
+#[derive(Debug)]
+pub(crate) struct BeginPayment {
+    pub(crate) payment: Box<Payment>,
+    /// The payment link, if it pays only once. Rejected if the link has paid, or is paying.
+    pub(crate) link: Option<LinkDigest>,
+}
+
+impl Action for BeginPayment {
+    fn needs(&self, needs: &mut Needs) {
+        needs.links.extend(self.link.map(|link| (self.payment.merchant, link)));
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (3, self.payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let (merchant, link) = (self.payment.merchant, self.link);
+        if link.is_some_and(|link| batch.rows.used_links.contains(&(merchant, link))) {
+            return Err(Rejection::LinkUsed);
+        }
+        let id = batch.id();
+        if let Some(link) = link {
+            batch.rows.used_links.insert(UsedLink { merchant, link, pending_payment: id });
+        }
+        batch.rows.pending_payments.insert(PendingRow {
+            id,
+            created: batch.known.now,
+            payment: (*self.payment).clone(),
+            acquirer_key: batch.acquirer_key(id).digest(),
+            link,
+            authorization: None,
+            challenge: None,
+        });
+        done(Outcome::PaymentBegun(id))
+    }
+}

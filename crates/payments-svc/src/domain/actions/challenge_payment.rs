@@ -1,0 +1,41 @@
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::domain::{
+    Card, Id,
+    write::{Action, ActionResult, Batch, Needs, Outcome, PendingChallenge, done},
+};
+
+/// The time limit for a customer to answer 3-D Secure.
+const CHALLENGE: Duration = Duration::from_secs(15 * 60);
+
+/// Record that the customer of a pending payment must answer 3-D Secure. Stores the card data and
+/// the acquirer's reference: the payment continues with them after the customer's answer.
+#[derive(Debug)]
+pub(crate) struct ChallengePayment {
+    /// The ID from [`Outcome::PaymentBegun`].
+    pub(crate) pending_payment: Id,
+    pub(crate) card: Box<Card>,
+    /// The acquirer's ID of the challenge.
+    pub(crate) reference: String,
+}
+
+impl Action for ChallengePayment {
+    fn needs(&self, needs: &mut Needs) {
+        needs.pending_payments.insert(self.pending_payment);
+    }
+
+    fn is_follow_up(&self) -> bool {
+        true
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let mut row = batch.pending_payment(self.pending_payment)?.clone();
+        let until = batch.now().checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
+        let (card, reference) = ((*self.card).clone(), self.reference.clone());
+        row.challenge = Some(PendingChallenge { card, reference, until });
+        batch.rows.pending_payments.update(row);
+        done(Outcome::Done)
+    }
+}

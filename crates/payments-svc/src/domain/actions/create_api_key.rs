@@ -1,0 +1,34 @@
+use crate::domain::{
+    ApiKeyDetails, ApiKeyDigest, Id, MAX_API_KEYS, Name,
+    write::{Action, ActionResult, ApiKeyRow, Batch, Needs, Outcome, Rejection, done},
+};
+
+/// Create a further API key of an app.
+#[derive(Debug)]
+pub(crate) struct CreateApiKey {
+    pub(crate) app: Id,
+    pub(crate) name: Option<Name>,
+    pub(crate) digest: ApiKeyDigest,
+}
+
+impl Action for CreateApiKey {
+    fn needs(&self, needs: &mut Needs) {
+        needs.locked_apps.insert(self.app);
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (MAX_API_KEYS, 0)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let Self { app, digest, .. } = *self;
+        batch.rows.apps.get(&app).ok_or(Rejection::NotFound)?;
+        if batch.api_keys_of(app) >= MAX_API_KEYS {
+            return Err(Rejection::TooManyApiKeys);
+        }
+        let (id, name, created, last_used) = (batch.id(), self.name.clone(), batch.now(), None);
+        let row = ApiKeyRow { id, app, digest, name: name.clone(), created, last_used };
+        batch.rows.api_keys.insert(row);
+        done(Outcome::ApiKey(ApiKeyDetails { id, name, created, last_used }))
+    }
+}

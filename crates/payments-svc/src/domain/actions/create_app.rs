@@ -1,0 +1,25 @@
+use crate::domain::{
+    ApiKeyDigest, Name, SandboxClock,
+    write::{Action, ActionResult, ApiKeyRow, AppRow, Batch, Needs, Outcome, done},
+};
+
+/// Create an app with its first API key.
+#[derive(Debug)]
+pub(crate) struct CreateApp {
+    pub(crate) name: Option<Name>,
+    pub(crate) digest: ApiKeyDigest,
+}
+
+impl Action for CreateApp {
+    fn needs(&self, _: &mut Needs) {}
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let (id, created) = (batch.id(), batch.now());
+        let app = AppRow { id, name: self.name.clone(), created, clock: SandboxClock::default() };
+        batch.rows.apps.insert(app.clone());
+        let (app_id, digest) = (id, self.digest);
+        let first = ApiKeyRow { id, app: app_id, digest, name: None, created, last_used: None };
+        batch.rows.api_keys.insert(first);
+        done(Outcome::App(app.app()))
+    }
+}

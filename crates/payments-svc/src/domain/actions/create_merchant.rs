@@ -1,0 +1,38 @@
+use crate::domain::{
+    Id, Merchant, MerchantDetails, Pricing,
+    write::{
+        Action, ActionResult, Balance, Batch, MerchantApp, MerchantTexts, Needs, Outcome, done,
+    },
+};
+
+/// Create a merchant, with the calling app as its first member.
+#[derive(Debug)]
+pub(crate) struct CreateMerchant {
+    pub(crate) app: Id,
+    pub(crate) key: String,
+    pub(crate) details: Box<MerchantDetails>,
+    pub(crate) pricing: Pricing,
+}
+
+impl Action for CreateMerchant {
+    fn needs(&self, _: &mut Needs) {}
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let merchant = Merchant {
+            id: batch.id(),
+            key: self.key.clone(),
+            created: batch.now(),
+            details: (*self.details).clone(),
+            pricing: self.pricing,
+            balance: 0,
+        };
+        let (id, test, app) = (merchant.id, merchant.details.test, self.app);
+        let texts = MerchantTexts::of(&merchant);
+        batch.rows.merchants.insert(merchant);
+        for shard in 0..batch.known.shards {
+            batch.rows.balances.insert(Balance { merchant: id, shard, minor: 0 });
+        }
+        batch.rows.merchant_apps.insert(MerchantApp { merchant: id, app, test });
+        done(Outcome::Merchant(Box::new(texts)))
+    }
+}

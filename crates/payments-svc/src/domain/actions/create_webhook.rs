@@ -1,0 +1,40 @@
+use crate::domain::{
+    Id, MAX_WEBHOOKS, Progress, Webhook, WebhookDetails, WebhookSecret, WebhookSecrets,
+    write::{
+        Action, ActionResult, Batch, Needs, Outcome, ProgressRow, Rejection, WebhookRow, done,
+    },
+};
+
+/// Create an endpoint of an app.
+#[derive(Debug)]
+pub(crate) struct CreateWebhook {
+    pub(crate) app: Id,
+    pub(crate) details: Box<WebhookDetails>,
+    pub(crate) secret: WebhookSecret,
+}
+
+impl Action for CreateWebhook {
+    fn needs(&self, needs: &mut Needs) {
+        needs.locked_apps.insert(self.app);
+    }
+
+    /// The URL of a new endpoint has at most 2 KiB.
+    fn cost(&self) -> (usize, usize) {
+        (MAX_WEBHOOKS + 2, 2048)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let app = self.app;
+        batch.rows.apps.get(&app).ok_or(Rejection::NotFound)?;
+        if batch.rows.webhooks.iter().filter(|row| row.app == app).count() >= MAX_WEBHOOKS {
+            return Err(Rejection::TooManyWebhooks);
+        }
+        let (id, created, details) = (batch.id(), batch.now(), (*self.details).clone());
+        let webhook = Webhook { id, app, created, details, disabled: None };
+        let secrets = WebhookSecrets { current: self.secret.clone(), previous: None };
+        batch.rows.webhooks.insert(WebhookRow::new(webhook.clone(), secrets));
+        let progress = Progress::new(id);
+        batch.rows.webhook_progress.insert(ProgressRow { webhook: id, progress });
+        done(Outcome::Webhook(Box::new(webhook)))
+    }
+}

@@ -1,0 +1,33 @@
+use crate::domain::{
+    Id, MAX_WEBHOOKS,
+    write::{Action, ActionResult, Batch, Needs, Outcome, done},
+};
+
+/// Delete an endpoint, with all that belongs to it.
+#[derive(Debug)]
+pub(crate) struct DeleteWebhook {
+    pub(crate) app: Id,
+    pub(crate) webhook: Id,
+}
+
+impl Action for DeleteWebhook {
+    fn needs(&self, needs: &mut Needs) {
+        needs.locked_apps.insert(self.app);
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (MAX_WEBHOOKS + 2, 2048)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let id = self.webhook;
+        batch.webhook(self.app, id)?;
+        batch.rows.webhooks.delete(id);
+        batch.rows.webhook_progress.delete(id);
+        batch.rows.webhook_retries.retain(|(webhook, _)| *webhook != id);
+        batch.rows.webhook_attempts.retain(|(webhook, _)| *webhook != id);
+        batch.rows.retries_of_webhooks.delete(id);
+        batch.rows.attempts_of_webhooks.delete(id);
+        done(Outcome::Done)
+    }
+}

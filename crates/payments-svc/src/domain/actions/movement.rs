@@ -1,0 +1,55 @@
+use crate::domain::{
+    Descriptor, Id, MovementError, MovementRequest, Overflow,
+    write::{
+        Action, ActionResult, Batch, CapturesToLoad, MAX_BALANCE, MOVEMENT_ROWS, Needs, Outcome,
+        Rejection, captures,
+    },
+};
+
+/// Capture, refund or void.
+#[derive(Debug)]
+pub(crate) struct Move {
+    pub(crate) transaction: Id,
+    pub(crate) request: MovementRequest,
+    /// Replaces the transaction's descriptor for this movement.
+    pub(crate) descriptor: Option<Descriptor>,
+    /// The length of the trail when it was last read, or 0: an estimate of how many rows a
+    /// refund reads and writes.
+    pub(crate) steps: u32,
+}
+
+impl Action for Move {
+    fn needs(&self, needs: &mut Needs) {
+        let captures = match self.request {
+            MovementRequest::Refund { amount } => CapturesToLoad::Refundable(amount.minor()),
+            MovementRequest::Capture { .. } | MovementRequest::Void { .. } => CapturesToLoad::None,
+        };
+        needs.add_transaction(self.transaction, captures);
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        let captures = match self.request {
+            MovementRequest::Refund { .. } => captures(self.steps),
+            MovementRequest::Capture { .. } | MovementRequest::Void { .. } => 0,
+        };
+        (MOVEMENT_ROWS.saturating_add(captures), 0)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let Self { transaction, request, descriptor, .. } = self;
+        let loaded = batch.known.transactions.get(transaction).ok_or(Rejection::NotFound)?;
+        let change = loaded.state.decide(request)?;
+        if let MovementRequest::Capture { .. } = request
+            && batch.balance(loaded.merchant, change.balance)?.minor > MAX_BALANCE
+        {
+            return Err(MovementError::from(Overflow).into());
+        }
+        let (version, last) = batch.book_movement(
+            *transaction,
+            request.outbox_kind(),
+            change,
+            descriptor.as_ref(),
+        )?;
+        Ok((Outcome::Moved(version), last))
+    }
+}

@@ -1,0 +1,32 @@
+use crate::domain::{
+    AcquirerKey, Id,
+    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+};
+
+/// Delete an outbox entry that the acquirer refuses, and reverse what was booked with it. Rejected
+/// if the entry does not exist.
+#[derive(Debug)]
+pub(crate) struct RefuseEntry {
+    pub(crate) entry: Id,
+    pub(crate) transaction: Id,
+    /// The key of the entry.
+    pub(crate) key: AcquirerKey,
+}
+
+impl Action for RefuseEntry {
+    fn needs(&self, needs: &mut Needs) {
+        needs.outbox_entries.insert(self.entry);
+        needs.add_refusal(self.transaction, self.key);
+    }
+
+    fn is_follow_up(&self) -> bool {
+        true
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        batch.rows.outbox.get(&self.entry).ok_or(Rejection::NotFound)?;
+        batch.refuse(self.transaction, self.key)?;
+        batch.rows.outbox.delete(self.entry);
+        done(Outcome::Done)
+    }
+}

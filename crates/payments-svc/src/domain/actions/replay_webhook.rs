@@ -1,0 +1,29 @@
+use crate::domain::{
+    Id, MAX_WEBHOOKS,
+    write::{Action, ActionResult, Batch, Needs},
+};
+
+/// Send all events after this one to an endpoint again.
+#[derive(Debug)]
+pub(crate) struct ReplayWebhook {
+    pub(crate) app: Id,
+    pub(crate) webhook: Id,
+    pub(crate) after: Id,
+}
+
+impl Action for ReplayWebhook {
+    fn needs(&self, needs: &mut Needs) {
+        needs.locked_apps.insert(self.app);
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (MAX_WEBHOOKS + 2, 2048)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        batch.change_webhook(self.app, self.webhook, |_, progress, _| {
+            progress.position = progress.position.min(self.after);
+            progress.epoch = progress.epoch.saturating_add(1);
+        })
+    }
+}

@@ -1,0 +1,30 @@
+use crate::domain::{
+    Id,
+    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+};
+
+/// End the membership of an app.
+#[derive(Debug)]
+pub(crate) struct RevokeApp {
+    pub(crate) merchant: Id,
+    pub(crate) app: Id,
+}
+
+impl Action for RevokeApp {
+    fn needs(&self, needs: &mut Needs) {
+        needs.merchants.insert(self.merchant);
+        needs.apps.insert(self.app);
+        needs.merchant_apps.insert((self.merchant, self.app));
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let Self { merchant, app } = *self;
+        batch.merchant(merchant)?;
+        if !batch.rows.merchant_apps.contains(&(merchant, app)) {
+            let is_known = batch.rows.apps.contains(&app);
+            return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
+        }
+        batch.rows.merchant_apps.delete((merchant, app));
+        done(Outcome::Done)
+    }
+}

@@ -1,0 +1,35 @@
+use crate::domain::{
+    Id,
+    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+};
+
+/// End the membership of a user, and delete the invitations to it.
+#[derive(Debug)]
+pub(crate) struct RevokeUser {
+    pub(crate) merchant: Id,
+    pub(crate) user: Id,
+}
+
+impl Action for RevokeUser {
+    fn needs(&self, needs: &mut Needs) {
+        needs.merchants.insert(self.merchant);
+        needs.users.insert(self.user);
+        needs.merchant_users.insert((self.merchant, self.user));
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let Self { merchant, user } = *self;
+        batch.merchant(merchant)?;
+        if !batch.rows.merchant_users.contains(&(merchant, user)) {
+            let is_known = batch.known.users.contains(&user);
+            return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
+        }
+        batch.rows.merchant_users.delete((merchant, user));
+        let own = batch.rows.invitations.iter();
+        let own = own.filter(|row| (row.merchant, row.user) == (merchant, user));
+        let own: Vec<Id> = own.map(|row| row.id).collect();
+        batch.rows.invitations.retain(|id| !own.contains(id));
+        batch.rows.invitations_of_users.delete((merchant, user));
+        done(Outcome::Done)
+    }
+}

@@ -1,0 +1,28 @@
+use crate::domain::{
+    Id, MAX_WEBHOOKS, WebhookSecret,
+    write::{Action, ActionResult, Batch, Needs},
+};
+
+/// Give an endpoint a new secret. The old one also signs for a day.
+#[derive(Debug)]
+pub(crate) struct RotateWebhook {
+    pub(crate) app: Id,
+    pub(crate) webhook: Id,
+    pub(crate) secret: WebhookSecret,
+}
+
+impl Action for RotateWebhook {
+    fn needs(&self, needs: &mut Needs) {
+        needs.locked_apps.insert(self.app);
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (MAX_WEBHOOKS + 2, 2048)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        batch.change_webhook(self.app, self.webhook, |row, _, now| {
+            row.secrets.rotate(self.secret.clone(), now);
+        })
+    }
+}

@@ -1,0 +1,24 @@
+use crate::domain::{
+    Id, LinkSecret,
+    write::{Action, ActionResult, Batch, LinkSecretRow, Needs, Outcome, done},
+};
+
+/// Replace the key that signs the payment links of a merchant.
+#[derive(Debug)]
+pub(crate) struct SetLinkSecret {
+    pub(crate) merchant: Id,
+    pub(crate) secret: LinkSecret,
+}
+
+impl Action for SetLinkSecret {
+    fn needs(&self, needs: &mut Needs) {
+        needs.merchants.insert(self.merchant);
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let (merchant, secret) = (self.merchant, self.secret.clone());
+        batch.merchant(merchant)?;
+        batch.rows.link_secrets.replace(LinkSecretRow { merchant, secret });
+        done(Outcome::LinkSecret(merchant))
+    }
+}

@@ -1,0 +1,26 @@
+use crate::domain::{
+    Id, MAX_WEBHOOKS, WebhookUpdate,
+    write::{Action, ActionResult, Batch, Needs},
+};
+
+/// Change an endpoint.
+#[derive(Debug)]
+pub(crate) struct UpdateWebhook {
+    pub(crate) app: Id,
+    pub(crate) webhook: Id,
+    pub(crate) update: Box<WebhookUpdate>,
+}
+
+impl Action for UpdateWebhook {
+    fn needs(&self, needs: &mut Needs) {
+        needs.locked_apps.insert(self.app);
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (MAX_WEBHOOKS + 2, 2048)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        batch.change_webhook(self.app, self.webhook, |row, _, _| row.update(&self.update))
+    }
+}
