@@ -179,8 +179,8 @@ macro_rules! group {
     };
 }
 
-/// Declares a row: its table, its key, the columns that never change, and those that do. Each field
-/// names its column, or is a [`group!`](crate::group) (`= ..`).
+/// Declares a row: its table, its key, the columns that never change (`fixed`), and those that do
+/// (`changing`), if it has such. The fields are those of [`group!`](crate::group).
 ///
 /// ```ignore
 /// row! {
@@ -188,7 +188,6 @@ macro_rules! group {
 ///     pub struct UsedLink in "used_links" {
 ///         key { merchant: Id = "merchant", link: LinkDigest = "link" }
 ///         fixed { pending_payment: Id = "pending_payment" }
-///         changing {}
 ///     }
 /// }
 /// ```
@@ -198,28 +197,28 @@ macro_rules! row {
         $(#[$meta:meta])*
         $vis:vis struct $row:ident in $table:literal {
             key { $($(#[$key_meta:meta])* $key:ident: $key_type:ty = $key_column:literal),+ $(,)? }
-            fixed {
-                $($(#[$fixed_meta:meta])* $fixed:ident: $fixed_type:ty = $fixed_columns:tt),* $(,)?
-            }
-            changing {
+            $(fixed {
+                $($(#[$fixed_meta:meta])* $fixed:ident: $fixed_type:ty = $fixed_columns:tt),+ $(,)?
+            })?
+            $(changing {
                 $($(#[$changing_meta:meta])* $changing:ident: $changing_type:ty
-                    = $changing_columns:tt),* $(,)?
-            }
+                    = $changing_columns:tt),+ $(,)?
+            })?
         }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         $vis struct $row {
             $($(#[$key_meta])* $vis $key: $key_type,)+
-            $($(#[$fixed_meta])* $vis $fixed: $fixed_type,)*
-            $($(#[$changing_meta])* $vis $changing: $changing_type,)*
+            $($($(#[$fixed_meta])* $vis $fixed: $fixed_type,)+)?
+            $($($(#[$changing_meta])* $vis $changing: $changing_type,)+)?
         }
 
         $crate::group! {
             $row {
                 $($key: $key_type = $key_column,)+
-                $($fixed: $fixed_type = $fixed_columns,)*
-                $($changing: $changing_type = $changing_columns),*
+                $($($fixed: $fixed_type = $fixed_columns,)+)?
+                $($($changing: $changing_type = $changing_columns,)+)?
             }
         }
 
@@ -230,18 +229,18 @@ macro_rules! row {
                 name: $table,
                 key: $crate::group!(@columns $($key_type = $key_column),+),
                 values: $crate::group!(@columns
-                    $($fixed_type = $fixed_columns,)* $($changing_type = $changing_columns),*
+                    $($($fixed_type = $fixed_columns,)+)? $($($changing_type = $changing_columns,)+)?
                 ),
                 params: <Self as $crate::sql::Group>::params,
             };
 
             const UPDATE: $crate::sql::Table<Self> = $crate::sql::Table {
-                values: $crate::group!(@columns $($changing_type = $changing_columns),*),
+                values: $crate::group!(@columns $($($changing_type = $changing_columns,)+)?),
                 params: |row, params| {
                     $(params.push($crate::sql::Stored::param(&row.$key));)+
-                    $($crate::group!(
+                    $($($crate::group!(
                         @params $changing_type = $changing_columns, &row.$changing, params
-                    );)*
+                    );)+)?
                 },
                 ..Self::INSERT
             };

@@ -206,7 +206,6 @@ mod tests {
     crate::row! {
         struct Pet in "pets" {
             key { id: u32 = "id" }
-            fixed {}
             changing { name: String = "name" }
         }
     }

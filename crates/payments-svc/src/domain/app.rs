@@ -25,6 +25,5 @@ row! {
             /// The time of the first invitation.
             created: Timestamp = "created",
         }
-        changing {}
     }
 }

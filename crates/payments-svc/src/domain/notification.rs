@@ -127,7 +127,6 @@ row! {
             reported: Option<Timestamp> = "reported",
             reason: Option<FraudReason> = "reason",
         }
-        changing {}
     }
 }
 

@@ -21,7 +21,7 @@
 
 use std::collections::BTreeSet;
 
-use common::sql::{ColumnError, Columns, Group, Kind, Param, Stored as _};
+use common::sql::{ColumnError, Columns, Group, Kind, Param, Row as _, Stored as _};
 
 use crate::domain::{
     Amounts, DisputeState, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep,
@@ -52,24 +52,46 @@ pub(super) struct Query {
     pub(super) read: fn(&mut LoadedRows, &mut Columns<'_>) -> Result<(), ColumnError>,
 }
 
+/// A query without what most queries do not have.
+const PLAIN: Query = Query {
+    select: String::new,
+    key: &[],
+    rest: "",
+    lock: None,
+    keys: |_| Vec::new(),
+    values: |_| Vec::new(),
+    read: |_, _| Ok(()),
+};
+
+/// Loads whole rows by these columns, without more.
+macro_rules! by_key {
+    ($field:ident: $row:ty, $key:expr, $lock:expr, $keys:expr) => {
+        Query {
+            select: || {
+                let table = <$row>::INSERT.name;
+                format!("SELECT {} FROM {table}", <$row>::of(table))
+            },
+            key: $key,
+            lock: $lock,
+            keys: $keys,
+            read: |known, columns| {
+                known.rows.$field.load(Group::read(columns)?);
+                Ok(())
+            },
+            ..PLAIN
+        }
+    };
+}
+
 /// The address of a user in lower case, as a column of a key. The engines index it differently:
 /// PostgreSQL replaces this name with an expression.
 pub(super) const EMAIL: &str = "users.email";
 
 /// Rows that PostgreSQL locks; see the module for the order.
 pub(super) const LOCKED: [Query; 5] = [
-    Query {
-        select: || format!("SELECT {} FROM merchants", Merchant::of("merchants")),
-        key: &[("id", Kind::Bytes)],
-        rest: "",
-        lock: Some("merchants"),
-        keys: |needs| needs.merchants.iter().map(Id::param).collect(),
-        values: none,
-        read: |known, columns| {
-            known.rows.merchants.load(Group::read(columns)?);
-            Ok(())
-        },
-    },
+    by_key!(merchants: Merchant, &[("id", Kind::Bytes)], Some("merchants"), |needs| {
+        needs.merchants.iter().map(Id::param).collect()
+    }),
     Query {
         select: || {
             format!(
@@ -79,10 +101,8 @@ pub(super) const LOCKED: [Query; 5] = [
             )
         },
         key: &[("pending_payments.id", Kind::Bytes)],
-        rest: "",
         lock: Some("pending_payments"),
         keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
-        values: none,
         read: |known, columns| {
             let row = PendingRow::read(columns)?;
             let context = PendingContext { test: columns.read()?, key: None };
@@ -90,6 +110,7 @@ pub(super) const LOCKED: [Query; 5] = [
             known.rows.pending_payments.load(row);
             Ok(())
         },
+        ..PLAIN
     },
     Query {
         select: || {
@@ -102,10 +123,8 @@ pub(super) const LOCKED: [Query; 5] = [
             )
         },
         key: &[("invitations.id", Kind::Bytes)],
-        rest: "",
         lock: Some("invitations"),
         keys: |needs| needs.invitations.iter().map(Id::param).collect(),
-        values: none,
         read: |known, columns| {
             let row = InvitationRow::read(columns)?;
             let to = columns.read()?;
@@ -118,6 +137,7 @@ pub(super) const LOCKED: [Query; 5] = [
             known.invitations.insert(id, invitation);
             Ok(())
         },
+        ..PLAIN
     },
     Query {
         select: || {
@@ -130,10 +150,8 @@ pub(super) const LOCKED: [Query; 5] = [
             )
         },
         key: &[("transactions.id", Kind::Bytes)],
-        rest: "",
         lock: Some("transactions"),
         keys: |needs| needs.transactions.keys().map(Id::param).collect(),
-        values: none,
         read: |known, columns| {
             let (id, merchant) = (columns.read()?, columns.read()?);
             let (descriptor, currency, steps) = (columns.read()?, columns.read()?, columns.read()?);
@@ -147,45 +165,30 @@ pub(super) const LOCKED: [Query; 5] = [
             known.transactions.insert(id, loaded);
             Ok(())
         },
+        ..PLAIN
     },
     // The lock covers the API keys and webhooks of the app: their number is limited.
-    Query {
-        select: || format!("SELECT {} FROM apps", AppRow::of("apps")),
-        key: &[("id", Kind::Bytes)],
-        rest: "",
-        lock: Some("apps"),
-        keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
-        values: none,
-        read: app,
-    },
+    by_key!(apps: AppRow, &[("id", Kind::Bytes)], Some("apps"), |needs| {
+        needs.locked_apps.iter().map(Id::param).collect()
+    }),
 ];
 
 /// Rows that are read after the locks; see the module for the order.
 pub(super) const READ: [Query; 20] = [
-    Query {
-        select: || format!("SELECT {} FROM api_keys", ApiKeyRow::of("api_keys")),
-        key: &[("app", Kind::Bytes)],
-        rest: "",
-        lock: None,
-        keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
-        values: none,
-        read: |known, columns| {
-            known.rows.api_keys.load(Group::read(columns)?);
-            Ok(())
-        },
-    },
+    by_key!(api_keys: ApiKeyRow, &[("app", Kind::Bytes)], None, |needs| {
+        needs.locked_apps.iter().map(Id::param).collect()
+    }),
     Query {
         select: || format!("SELECT {} FROM captures", CaptureRow::of("captures")),
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "ORDER BY \"transaction\", step",
-        lock: None,
         keys: |needs| {
             let is_complete = |captures: &&CapturesToLoad| **captures == CapturesToLoad::All;
             let all = needs.transactions.iter().filter(|(_, captures)| is_complete(captures));
             all.map(|(transaction, _)| transaction.param()).collect()
         },
-        values: none,
         read: captured,
+        ..PLAIN
     },
     Query {
         // The oldest captures that still have a refundable amount, until together they cover $2,
@@ -217,13 +220,13 @@ pub(super) const READ: [Query; 20] = [
                  WHERE captures.\"transaction\" = needed.\"transaction\"
                      AND captures.step = needed.step
                  ORDER BY captures.\"transaction\", captures.step",
-        lock: None,
         keys: |needs| refunds(needs).map(|(transaction, _)| transaction.param()).collect(),
         values: |needs| {
             let largest = refunds(needs).map(|(_, amount)| amount).max().unwrap_or(0);
             vec![Param::Int(largest)]
         },
         read: captured,
+        ..PLAIN
     },
     Query {
         // Steps that were not refused before.
@@ -240,17 +243,16 @@ pub(super) const READ: [Query; 20] = [
                    WHERE refused_voids.\"transaction\" = trail.\"transaction\"
                        AND refused_voids.step = trail.step
                )",
-        lock: None,
         keys: |needs| {
             let refusals = needs.refusals.iter();
             refusals.flat_map(|(id, key)| [id.param(), key.param()]).collect()
         },
-        values: none,
         read: |known, columns| {
             let name = (columns.read()?, columns.read()?);
             known.refusable_steps.insert(name, Group::read(columns)?);
             Ok(())
         },
+        ..PLAIN
     },
     Query {
         select: || {
@@ -262,12 +264,10 @@ pub(super) const READ: [Query; 20] = [
         },
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "AND slices.step IS NOT NULL AND NOT again AND decision IS DISTINCT FROM 'won'",
-        lock: None,
         keys: |needs| {
             let transactions: BTreeSet<&Id> = needs.refusals.iter().map(|(id, _)| id).collect();
             transactions.into_iter().map(Id::param).collect()
         },
-        values: none,
         read: |known, columns| {
             let transaction: Id = columns.read()?;
             let slice = Slice::read(columns)?;
@@ -278,26 +278,15 @@ pub(super) const READ: [Query; 20] = [
             }
             Ok(())
         },
+        ..PLAIN
     },
-    Query {
-        select: || format!("SELECT {} FROM outbox", OutboxRow::of("outbox")),
-        key: &[("id", Kind::Bytes)],
-        rest: "",
-        lock: None,
-        keys: |needs| needs.outbox_entries.iter().map(Id::param).collect(),
-        values: none,
-        read: |known, columns| {
-            known.rows.outbox.load(Group::read(columns)?);
-            Ok(())
-        },
-    },
+    by_key!(outbox: OutboxRow, &[("id", Kind::Bytes)], None, |needs| {
+        needs.outbox_entries.iter().map(Id::param).collect()
+    }),
     Query {
         select: || format!("SELECT {} FROM disputes", DisputeRow::of("disputes")),
         key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
-        rest: "",
-        lock: None,
         keys: disputes,
-        values: none,
         read: |known, columns| {
             let row = DisputeRow::read(columns)?;
             let name = (row.transaction, row.reference.as_str().to_owned());
@@ -306,6 +295,7 @@ pub(super) const READ: [Query; 20] = [
             known.rows.disputes.load(row);
             Ok(())
         },
+        ..PLAIN
     },
     Query {
         select: || {
@@ -317,9 +307,7 @@ pub(super) const READ: [Query; 20] = [
         },
         key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
         rest: "ORDER BY disputes.id, number",
-        lock: None,
         keys: disputes,
-        values: none,
         read: |known, columns| {
             let name = (columns.read()?, columns.read()?);
             let slice = Slice::read(columns)?;
@@ -328,71 +316,50 @@ pub(super) const READ: [Query; 20] = [
             }
             Ok(())
         },
+        ..PLAIN
     },
     Query {
         select: || "SELECT \"transaction\", dispute, decision FROM notifications".to_owned(),
         key: &[("\"transaction\"", Kind::Bytes), ("dispute", Kind::Text)],
         rest: "ORDER BY created, id",
-        lock: None,
         keys: disputes,
-        values: none,
         read: |known, columns| {
             let name = (columns.read()?, columns.read()?);
             // The first decision counts.
             known.waiting.entry(name).or_insert(columns.read()?);
             Ok(())
         },
+        ..PLAIN
     },
-    Query {
-        select: || format!("SELECT {} FROM notifications", NotificationRow::of("notifications")),
-        key: &[("id", Kind::Text)],
-        rest: "",
-        lock: None,
-        keys: |needs| needs.notifications.iter().map(String::param).collect(),
-        values: none,
-        read: |known, columns| {
-            known.rows.notifications.load(Group::read(columns)?);
-            Ok(())
-        },
-    },
-    Query {
-        select: || format!("SELECT {} FROM used_links", UsedLink::of("used_links")),
-        key: &[("merchant", Kind::Bytes), ("link", Kind::Bytes)],
-        rest: "",
-        lock: None,
-        keys: |needs| {
-            needs.links.iter().flat_map(|(id, link)| [id.param(), link.param()]).collect()
-        },
-        values: none,
-        read: |known, columns| {
-            known.rows.used_links.load(Group::read(columns)?);
-            Ok(())
-        },
-    },
+    by_key!(notifications: NotificationRow, &[("id", Kind::Text)], None, |needs| {
+        needs.notifications.iter().map(String::param).collect()
+    }),
+    by_key!(
+        used_links: UsedLink,
+        &[("merchant", Kind::Bytes), ("link", Kind::Bytes)],
+        None,
+        |needs| needs.links.iter().flat_map(|(id, link)| [id.param(), link.param()]).collect()
+    ),
     Query {
         select: || "SELECT id FROM users".to_owned(),
         key: &[("id", Kind::Bytes)],
-        rest: "",
-        lock: None,
         keys: |needs| needs.users.iter().map(Id::param).collect(),
-        values: none,
         read: |known, columns| {
             known.users.insert(columns.read()?);
             Ok(())
         },
+        ..PLAIN
     },
     Query {
         select: || "SELECT id, email FROM users".to_owned(),
         key: &[(EMAIL, Kind::Text)],
-        rest: "",
-        lock: None,
         keys: |needs| needs.emails.iter().map(|(_, email)| email.param()).collect(),
-        values: none,
         read: |known, columns| {
             let (user, email): (Id, String) = (columns.read()?, columns.read()?);
             known.users_by_email.insert(email.to_ascii_lowercase(), user);
             Ok(())
         },
+        ..PLAIN
     },
     Query {
         select: || {
@@ -401,46 +368,30 @@ pub(super) const READ: [Query; 20] = [
                 .to_owned()
         },
         key: &[("merchant_users.merchant", Kind::Bytes), (EMAIL, Kind::Text)],
-        rest: "",
-        lock: None,
         keys: |needs| {
             needs.emails.iter().flat_map(|(id, email)| [id.param(), email.param()]).collect()
         },
-        values: none,
         read: member,
+        ..PLAIN
     },
     Query {
         select: || {
             "SELECT merchant_users.merchant, merchant_users.\"user\" FROM merchant_users".to_owned()
         },
         key: &[("merchant_users.merchant", Kind::Bytes), ("\"user\"", Kind::Bytes)],
-        rest: "",
-        lock: None,
         keys: |needs| pairs(&needs.merchant_users),
-        values: none,
         read: member,
+        ..PLAIN
     },
-    Query {
-        select: || format!("SELECT {} FROM apps", AppRow::of("apps")),
-        key: &[("id", Kind::Bytes)],
-        rest: "",
-        lock: None,
-        keys: |needs| needs.apps.iter().map(Id::param).collect(),
-        values: none,
-        read: app,
-    },
-    Query {
-        select: || format!("SELECT {} FROM merchant_apps", MerchantApp::of("merchant_apps")),
-        key: &[("merchant", Kind::Bytes), ("app", Kind::Bytes)],
-        rest: "",
-        lock: None,
-        keys: |needs| pairs(&needs.merchant_apps),
-        values: none,
-        read: |known, columns| {
-            known.rows.merchant_apps.load(Group::read(columns)?);
-            Ok(())
-        },
-    },
+    by_key!(apps: AppRow, &[("id", Kind::Bytes)], None, |needs| {
+        needs.apps.iter().map(Id::param).collect()
+    }),
+    by_key!(
+        merchant_apps: MerchantApp,
+        &[("merchant", Kind::Bytes), ("app", Kind::Bytes)],
+        None,
+        |needs| pairs(&needs.merchant_apps)
+    ),
     Query {
         select: || {
             format!(
@@ -450,36 +401,23 @@ pub(super) const READ: [Query; 20] = [
             )
         },
         key: &[("app", Kind::Bytes)],
-        rest: "",
         // Another process that takes a webhook changes its epoch, and does not lock the app.
         lock: Some("webhook_progress"),
         keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
-        values: none,
         read: |known, columns| {
             known.rows.webhooks.load(Group::read(columns)?);
             known.rows.webhook_progress.load(Group::read(columns)?);
             Ok(())
         },
+        ..PLAIN
     },
-    Query {
-        select: || format!("SELECT {} FROM idempotency", KeyRow::of("idempotency")),
-        key: &[("app", Kind::Bytes), ("key", Kind::Text)],
-        rest: "",
-        lock: None,
-        keys: |needs| needs.keys.iter().flat_map(|(app, key)| [app.param(), key.param()]).collect(),
-        values: none,
-        read: |known, columns| {
-            known.rows.keys.load(Group::read(columns)?);
-            Ok(())
-        },
-    },
+    by_key!(keys: KeyRow, &[("app", Kind::Bytes), ("key", Kind::Text)], None, |needs| {
+        needs.keys.iter().flat_map(|(app, key)| [app.param(), key.param()]).collect()
+    }),
     Query {
         select: || format!("SELECT {} FROM idempotency", KeyRow::of("idempotency")),
         key: &[("pending_payment", Kind::Bytes)],
-        rest: "",
-        lock: None,
         keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
-        values: none,
         read: |known, columns| {
             let row = KeyRow::read(columns)?;
             if let KeyState::InFlight(pending_payment) = &row.state
@@ -490,13 +428,9 @@ pub(super) const READ: [Query; 20] = [
             }
             Ok(())
         },
+        ..PLAIN
     },
 ];
-
-fn app(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
-    known.rows.apps.load(Group::read(columns)?);
-    Ok(())
-}
 
 fn member(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
     let (merchant, user) = (columns.read()?, columns.read()?);
@@ -510,10 +444,6 @@ fn captured(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), Col
         loaded.state.captures.push(row.capture());
     }
     Ok(())
-}
-
-fn none(_: &Needs) -> Vec<Param<'_>> {
-    Vec::new()
 }
 
 /// The transactions with refunds in this batch, and the sum of these refunds.

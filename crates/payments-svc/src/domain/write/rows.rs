@@ -99,7 +99,6 @@ row! {
             /// The number of the row, from 0.
             shard: i64 = "shard",
         }
-        fixed {}
         changing {
             /// Minor units of the merchant's currency.
             minor: i64 = "balance",
@@ -116,7 +115,6 @@ row! {
             /// merchants.
             test: bool = "test",
         }
-        changing {}
     }
 }
 
@@ -124,8 +122,6 @@ row! {
     /// A user who is a member of a merchant.
     pub(crate) struct MerchantUser in "merchant_users" {
         key { merchant: Id = "merchant", user: Id = "user" }
-        fixed {}
-        changing {}
     }
 }
 
@@ -153,8 +149,6 @@ row! {
     /// All invitations of a user to a merchant, to delete them.
     pub(crate) struct InvitationsOfUser in "invitations" {
         key { merchant: Id = "merchant", user: Id = "user" }
-        fixed {}
-        changing {}
     }
 }
 
@@ -194,7 +188,6 @@ row! {
     /// How far the deliveries to an endpoint are.
     pub(crate) struct ProgressRow in "webhook_progress" {
         key { webhook: Id = "webhook" }
-        fixed {}
         changing { progress: Progress = .. }
     }
 }
@@ -219,7 +212,6 @@ row! {
     /// All retries of an endpoint: they start again, or are deleted with it.
     pub(crate) struct RetriesOfWebhook in "webhook_retries" {
         key { webhook: Id = "webhook" }
-        fixed {}
         changing { failures: Option<Failures> = .. }
     }
 }
@@ -229,7 +221,6 @@ row! {
     pub(crate) struct AttemptRow in "webhook_attempts" {
         key { webhook: Id = "webhook", number: u32 = "number" }
         fixed { attempt: DeliveryAttempt = .. }
-        changing {}
     }
 }
 
@@ -237,8 +228,6 @@ row! {
     /// All attempts of an endpoint, to delete them.
     pub(crate) struct AttemptsOfWebhook in "webhook_attempts" {
         key { webhook: Id = "webhook" }
-        fixed {}
-        changing {}
     }
 }
 
@@ -247,7 +236,6 @@ row! {
     pub(crate) struct LinkSecretRow in "link_secrets" {
         key { merchant: Id = "merchant" }
         fixed { secret: LinkSecret = "secret" }
-        changing {}
     }
 }
 
@@ -256,7 +244,6 @@ row! {
     pub(crate) struct UsedLink in "used_links" {
         key { merchant: Id = "merchant", link: LinkDigest = "link" }
         fixed { pending_payment: Id = "pending_payment" }
-        changing {}
     }
 }
 
@@ -323,7 +310,6 @@ row! {
             reference: Option<String> = "reference",
             has_custom: bool = "has_custom",
         }
-        changing {}
     }
 }
 
@@ -331,7 +317,6 @@ row! {
     /// The amounts of a transaction after its movements, in minor units of its currency.
     pub(crate) struct TransactionAmounts in "transactions" {
         key { id: Id = "id" }
-        fixed {}
         changing {
             captured: i64 = "captured",
             refunded: i64 = "refunded",
@@ -348,7 +333,6 @@ row! {
     pub(crate) struct CustomRow in "customs" {
         key { transaction: Id = "transaction" }
         fixed { custom: CustomData = "custom" }
-        changing {}
     }
 }
 
@@ -357,7 +341,6 @@ row! {
     pub(crate) struct AuthorizationRow in "authorizations" {
         key { pending_payment: Id = "pending_payment" }
         fixed { currency: Currency = "currency", amount: i64 = "amount" }
-        changing {}
     }
 }
 
@@ -369,7 +352,6 @@ row! {
             /// The index in the trail, from 0.
             step: u32 = "step",
         }
-        fixed {}
         changing { capture: Capture = .. }
     }
 }
@@ -447,7 +429,6 @@ row! {
             /// The dispute that is not opened yet, and its decision.
             waiting: Option<(AcquirerId, Decision)> = ("dispute", "decision"),
         }
-        changing {}
     }
 }
 
@@ -468,7 +449,6 @@ row! {
     /// How far the expiry job is: the only row of its table.
     pub(crate) struct ExpiryRow in "expiry" {
         key { only: bool = "only" }
-        fixed {}
         changing { through: Id = "through" }
     }
 }
@@ -488,7 +468,6 @@ row! {
             /// The step that this one reverses, because the acquirer refused it.
             reverses: Option<u32> = "reverses",
         }
-        changing {}
     }
 }
 
@@ -496,8 +475,6 @@ row! {
     /// A capture or a void that the acquirer refused, and that no step reverses.
     pub(crate) struct RefusedVoid in "refused_voids" {
         key { transaction: Id = "transaction", step: u32 = "step" }
-        fixed {}
-        changing {}
     }
 }
 
@@ -514,7 +491,6 @@ row! {
             transaction: Option<Id> = "transaction",
             amount: Money = ..,
         }
-        changing {}
     }
 }
 
@@ -534,7 +510,6 @@ row! {
             number: u32 = "number",
         }
         fixed { account: Account = "account", money: Money = .. }
-        changing {}
     }
 }
 
@@ -549,7 +524,6 @@ row! {
             line: Id = "line",
             transfer: Transfer = ..,
         }
-        changing {}
     }
 }
 
@@ -576,7 +550,6 @@ row! {
             original: CardOnFile = ..,
             notes: Option<Notes> = "notes",
         }
-        changing {}
     }
 }
 
@@ -602,7 +575,6 @@ row! {
             number: u32 = "number",
         }
         fixed { slice: Slice = .. }
-        changing {}
     }
 }
 
@@ -620,7 +592,6 @@ row! {
             /// The dispute, fraud alert or payout.
             object: Option<Id> = "object",
         }
-        changing {}
     }
 }
 
