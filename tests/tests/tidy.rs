@@ -49,14 +49,14 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("lock", "std::sync::Mutex"),
             ("watch", "domain lock store rand tempfile tokio tracing"),
             ("http", "domain store watch axum common::serve prometheus rand tokio tracing"),
-            ("config", "clap"),
+            ("config", "domain store clap common::postgres"),
             ("clients", "domain std::fs"),
             ("expiry", "store watch tokio tracing"),
             ("rules", "domain store watch prometheus std::fs tokio tracing"),
             (
                 "service",
-                "clients config domain expiry http rules store watch common::postgres common::process \
-                 common::serve prometheus std::net tokio tracing",
+                "clients config domain expiry http rules store watch common::process common::serve \
+                 prometheus std::net tokio tracing",
             ),
             ("main", "config service store common::process common::progress std::process"),
         ],

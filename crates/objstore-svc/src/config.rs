@@ -5,8 +5,14 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use common::{
-    config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration},
+    config::{ClientsConfig, SECRETS_HELP, SecretError, ServerConfig, duration, secret},
     limits::Rate,
+    postgres::DatabaseConfig,
+};
+
+use crate::{
+    domain::{Lifetime, OwnerRule},
+    store::StoreConfig,
 };
 
 /// The default of `PORT`.
@@ -137,6 +143,35 @@ pub(crate) struct Config {
     /// Maximum memory for objects that were read; 0 for none; not used with PostgreSQL
     #[arg(long, env = "OBJSTORE_CACHE", default_value = "64MiB")]
     pub(crate) cache: ByteSize,
+}
+
+impl Config {
+    /// The settings of the store. If the secret `OBJSTORE_DATABASE_URL` is set, the store is on
+    /// PostgreSQL.
+    pub(crate) fn store(&self) -> Result<StoreConfig, SecretError> {
+        let database = secret("OBJSTORE_DATABASE_URL")?.map(|_| DatabaseConfig {
+            service: "objstore-svc",
+            url_setting: "OBJSTORE_DATABASE_URL",
+            ca_file: self.database_ca_file.clone(),
+            ca_setting: "OBJSTORE_DATABASE_CA_FILE (--database-ca-file)",
+            connections: self.database_connections.get(),
+        });
+        Ok(StoreConfig {
+            data_dir: self.data_dir.clone(),
+            database,
+            lifetime: Lifetime::new(self.session_ttl),
+            presence_grace: self.presence_grace,
+            owner: match self.owner {
+                OwnerCheck::Free => OwnerRule::Free,
+                OwnerCheck::Match => OwnerRule::Match,
+            },
+            max_clients: self.max_clients,
+            max_watches: self.max_watches,
+            log_retention: self.log_retention,
+            log_size: self.log_size.as_u64(),
+            cache: self.cache.as_u64(),
+        })
+    }
 }
 
 /// The values of `OBJSTORE_COOKIE_SAME_SITE`.

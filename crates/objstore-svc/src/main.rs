@@ -17,7 +17,7 @@ mod watch;
 
 use crate::{
     config::{Cli, Command, DEFAULT_PORT},
-    service::{start, store_config},
+    service::start,
     store::{backup, confirm_clock, import},
 };
 
@@ -31,13 +31,13 @@ fn main() -> ExitCode {
         None => process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => finish(operations::healthcheck(&config.server)),
         Some(Command::Backup { to }) => {
-            let store = or_exit(store_config(&config));
+            let store = or_exit(config.store());
             progress::run("backup", |progress| backup(&store, &to, progress))
         }
         Some(Command::Import { from }) => {
-            let store = or_exit(store_config(&config));
+            let store = or_exit(config.store());
             progress::run("import", |progress| import(&store, &from, progress))
         }
-        Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(store_config(&config)))),
+        Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(config.store()))),
     }
 }

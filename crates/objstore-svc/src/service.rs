@@ -4,13 +4,12 @@ use std::{io, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use common::{
     bearer::BearerToken,
-    config::{SecretError, secret},
+    config::SecretError,
     edge::Edge,
     exit::{Fatal, USAGE},
     files::Files,
     limits::{Budget, LimitMetrics, RateLimiter, available_memory},
     operations::Operations,
-    postgres::DatabaseConfig,
     process,
     serve::{self, Connections, Server},
     telemetry::Traffic,
@@ -26,12 +25,12 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     clients::{self, ClientsFileError},
-    config::{Config, CookieSameSite, OwnerCheck},
-    domain::{Lifetime, OwnerRule, WatchCounts},
+    config::{Config, CookieSameSite},
+    domain::{Lifetime, WatchCounts},
     expiry::Expiry,
     http::{self, App, metrics, origin::Origins},
     rules::{self, Reload, RulesFileError},
-    store::{OpenError, Store, StoreConfig},
+    store::{OpenError, Store},
     watch::{Connected, Hub},
 };
 
@@ -108,7 +107,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     })?;
     let token = BearerToken::configured("METRICS_TOKEN")?;
     let rules = Arc::new(rules::read(config.rules_file.as_deref())?);
-    let (store, feed) = Store::open(&store_config(&config)?, &mut files).await?;
+    let (store, feed) = Store::open(&config.store()?, &mut files).await?;
     let max_ended = WatchCounts::max_stored(config.max_watches);
     let hub = Hub::new(store.clone(), feed.revision, max_ended, Arc::clone(&rules));
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
@@ -195,33 +194,6 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         reaping,
         expiring,
         reloading: [reloading, rereading],
-    })
-}
-
-/// The configuration of the store. If the secret `OBJSTORE_DATABASE_URL` is set, the store is on
-/// PostgreSQL.
-pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
-    let database = secret("OBJSTORE_DATABASE_URL")?.map(|_| DatabaseConfig {
-        service: "objstore-svc",
-        url_setting: "OBJSTORE_DATABASE_URL",
-        ca_file: config.database_ca_file.clone(),
-        ca_setting: "OBJSTORE_DATABASE_CA_FILE (--database-ca-file)",
-        connections: config.database_connections.get(),
-    });
-    Ok(StoreConfig {
-        data_dir: config.data_dir.clone(),
-        database,
-        lifetime: Lifetime::new(config.session_ttl),
-        presence_grace: config.presence_grace,
-        owner: match config.owner {
-            OwnerCheck::Free => OwnerRule::Free,
-            OwnerCheck::Match => OwnerRule::Match,
-        },
-        max_clients: config.max_clients,
-        max_watches: config.max_watches,
-        log_retention: config.log_retention,
-        log_size: config.log_size.as_u64(),
-        cache: config.cache.as_u64(),
     })
 }
 
