@@ -296,6 +296,19 @@ macro_rules! narrow {
 }
 narrow!(u8, i16, u16, u32, i32);
 
+/// As the integer with the same bits: below 2^63 it is the same number.
+impl Stored for u64 {
+    const KIND: Kind = Kind::Int;
+
+    fn param(&self) -> Param<'_> {
+        Param::Int(self.cast_signed())
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        i64::of(cell).map(i64::cast_unsigned)
+    }
+}
+
 /// In milliseconds since the epoch.
 impl Stored for Timestamp {
     const KIND: Kind = Kind::Int;

@@ -179,8 +179,9 @@ macro_rules! group {
     };
 }
 
-/// Declares a row: its table, its key, the columns that never change (`fixed`), and those that do
-/// (`changing`), if it has such. The fields are those of [`group!`](crate::group).
+/// Describes a row: its table, its key, the columns that never change (`fixed`), and those that do
+/// (`changing`), if it has such. The fields are those of [`group!`](crate::group). Without `struct`,
+/// the struct is declared elsewhere.
 ///
 /// ```ignore
 /// row! {
@@ -190,13 +191,14 @@ macro_rules! group {
 ///         fixed { pending_payment: Id = "pending_payment" }
 ///     }
 /// }
+/// row! { User in "users" { key { id: Id = "id" } changing { name: Name = "name" } } }
 /// ```
 #[macro_export]
 macro_rules! row {
     (
         $(#[$meta:meta])*
         $vis:vis struct $row:ident in $table:literal {
-            key { $($(#[$key_meta:meta])* $key:ident: $key_type:ty = $key_column:literal),+ $(,)? }
+            key { $($(#[$key_meta:meta])* $key:ident: $key_type:ty = $key_columns:tt),+ $(,)? }
             $(fixed {
                 $($(#[$fixed_meta:meta])* $fixed:ident: $fixed_type:ty = $fixed_columns:tt),+ $(,)?
             })?
@@ -214,9 +216,24 @@ macro_rules! row {
             $($($(#[$changing_meta])* $vis $changing: $changing_type,)+)?
         }
 
+        $crate::row! {
+            $row in $table {
+                key { $($key: $key_type = $key_columns),+ }
+                $(fixed { $($fixed: $fixed_type = $fixed_columns),+ })?
+                $(changing { $($changing: $changing_type = $changing_columns),+ })?
+            }
+        }
+    };
+    (
+        $row:ident in $table:literal {
+            key { $($key:ident: $key_type:ty = $key_columns:tt),+ $(,)? }
+            $(fixed { $($fixed:ident: $fixed_type:ty = $fixed_columns:tt),+ $(,)? })?
+            $(changing { $($changing:ident: $changing_type:ty = $changing_columns:tt),+ $(,)? })?
+        }
+    ) => {
         $crate::group! {
             $row {
-                $($key: $key_type = $key_column,)+
+                $($key: $key_type = $key_columns,)+
                 $($($fixed: $fixed_type = $fixed_columns,)+)?
                 $($($changing: $changing_type = $changing_columns,)+)?
             }
@@ -227,7 +244,7 @@ macro_rules! row {
 
             const INSERT: $crate::sql::Table<Self> = $crate::sql::Table {
                 name: $table,
-                key: $crate::group!(@columns $($key_type = $key_column),+),
+                key: $crate::group!(@columns $($key_type = $key_columns),+),
                 values: $crate::group!(@columns
                     $($($fixed_type = $fixed_columns,)+)? $($($changing_type = $changing_columns,)+)?
                 ),
@@ -237,7 +254,7 @@ macro_rules! row {
             const UPDATE: $crate::sql::Table<Self> = $crate::sql::Table {
                 values: $crate::group!(@columns $($($changing_type = $changing_columns,)+)?),
                 params: |row, params| {
-                    $(params.push($crate::sql::Stored::param(&row.$key));)+
+                    $($crate::group!(@params $key_type = $key_columns, &row.$key, params);)+
                     $($($crate::group!(
                         @params $changing_type = $changing_columns, &row.$changing, params
                     );)+)?
@@ -250,7 +267,7 @@ macro_rules! row {
                 key: Self::INSERT.key,
                 values: &[],
                 params: |$crate::row!(@pattern $($key),+), params| {
-                    $(params.push($crate::sql::Stored::param($key));)+
+                    $($crate::group!(@params $key_type = $key_columns, $key, params);)+
                 },
             };
 
@@ -258,7 +275,8 @@ macro_rules! row {
                 $crate::row!(@value $(self.$key.clone()),+)
             }
         }
-    };    // A tuple, unless it has one part.
+    };
+    // A tuple, unless it has one part.
     (@type $only:ty) => { $only };
     (@type $($part:ty),+) => { ($($part),+) };
     (@pattern $only:ident) => { $only };
@@ -289,6 +307,20 @@ mod tests {
                 seen: bool = "seen",
                 copies: u32 = [7],
             }
+        }
+    }
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    struct Place {
+        shelf: u32,
+        board: u64,
+    }
+
+    crate::group! { Place { shelf: u32 = "shelf", board: u64 = "board" } }
+    crate::row! {
+        struct Book in "books" {
+            key { place: Place = .. }
+            changing { title: String = "title" }
         }
     }
 
@@ -355,6 +387,19 @@ mod tests {
         assert_eq!(names(Picture::DELETE.key), ["album", "number"]);
         assert_eq!(params, [Param::Text("a".into()), Param::Int(3)]);
         assert!(Picture::DELETE.values.is_empty());
+    }
+
+    #[test]
+    fn a_key_can_be_a_group() {
+        let place = Place { shelf: 2, board: u64::MAX };
+        let book = Book { place, title: "t".to_owned() };
+        assert_eq!((names(Book::DELETE.key), book.key()), (vec!["shelf", "board"], place));
+        let (mut deleted, mut updated) = (Vec::new(), Vec::new());
+        (Book::DELETE.params)(&place, &mut deleted);
+        (Book::UPDATE.params)(&book, &mut updated);
+        assert_eq!(deleted, [Param::Int(2), Param::Int(-1)]);
+        assert_eq!((&updated[..2], &updated[2..]), (&*deleted, &[book.title.param()][..]));
+        assert_eq!(Book::read(&mut Columns::from(&*updated)).unwrap(), book);
     }
 
     #[test]
