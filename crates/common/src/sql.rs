@@ -20,7 +20,7 @@ pub use postgres::PostgresRows;
 pub use row::{Column, Group, Row, count, join, rename};
 pub use rows::Rows;
 pub use sqlite::{SqliteRows, bind};
-pub use table::{RowWriter, Table};
+pub use table::{RowWriter, StatementWriter, Table};
 
 /// The type of a column, independent of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! Writes rows to PostgreSQL: one statement per table, with one array per column.
 
-use std::{convert::Infallible, error::Error, mem};
+use std::{borrow::Cow, convert::Infallible, error::Error, mem};
 
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use super::{
     BadCell, Cell, ColumnError, Kind, Param,
-    table::{RowWriter, Table, list},
+    table::{RowWriter, StatementWriter, Table, list},
 };
 use crate::postgres::{self, Statement};
 
@@ -65,7 +65,7 @@ impl From<ColumnError> for postgres::Error {
 
 /// Statements that write rows, collected for one round trip.
 #[derive(Debug, Default)]
-pub struct PostgresRows<'a>(Vec<(String, Vec<Vec<Param<'a>>>)>);
+pub struct PostgresRows<'a>(Vec<(Cow<'static, str>, Vec<Vec<Param<'a>>>)>);
 
 impl<'a> PostgresRows<'a> {
     /// The parameters of each statement, as `tokio-postgres` takes them.
@@ -86,17 +86,20 @@ impl<'a> PostgresRows<'a> {
 
     fn push<R: 'a>(
         &mut self,
-        sql: impl FnOnce() -> String,
-        table: &Table<R>,
+        sql: impl FnOnce() -> Cow<'static, str>,
         rows: impl IntoIterator<Item = &'a R>,
+        params_of: impl Fn(&'a R, &mut Vec<Param<'a>>),
     ) -> Result<(), Infallible> {
-        let mut params = Vec::new();
-        rows.into_iter().for_each(|row| (table.params)(row, &mut params));
+        let (mut params, mut height) = (Vec::new(), 0);
+        for row in rows {
+            params_of(row, &mut params);
+            height += 1;
+        }
         if params.is_empty() {
             return Ok(());
         }
-        let width = table.columns().count();
-        debug_assert_eq!(params.len() % width, 0, "{}", table.name);
+        debug_assert_eq!(params.len() % height, 0);
+        let width = params.len() / height;
         let column = |column| {
             let values = params.iter_mut().skip(column).step_by(width);
             values.map(|value| mem::replace(value, Param::Null)).collect()
@@ -117,9 +120,9 @@ impl<'a> RowWriter<'a> for PostgresRows<'a> {
     ) -> Result<(), Infallible> {
         let sql = || {
             let names = list(table.columns(), "{}", ", ");
-            format!("INSERT INTO {} ({names}) SELECT * FROM {}", table.name, unnest(table))
+            format!("INSERT INTO {} ({names}) SELECT * FROM {}", table.name, unnest(table)).into()
         };
-        self.push(sql, table, rows)
+        self.push(sql, rows, table.params)
     }
 
     fn update<R: 'a>(
@@ -129,9 +132,9 @@ impl<'a> RowWriter<'a> for PostgresRows<'a> {
     ) -> Result<(), Infallible> {
         let sql = || {
             let values = list(table.values.iter().copied(), "{} = new.{}", ", ");
-            format!("UPDATE {} SET {values} FROM {}", table.name, matched(table))
+            format!("UPDATE {} SET {values} FROM {}", table.name, matched(table)).into()
         };
-        self.push(sql, table, rows)
+        self.push(sql, rows, table.params)
     }
 
     fn delete<R: 'a>(
@@ -139,8 +142,19 @@ impl<'a> RowWriter<'a> for PostgresRows<'a> {
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Infallible> {
-        let sql = || format!("DELETE FROM {} USING {}", table.name, matched(table));
-        self.push(sql, table, rows)
+        let sql = || format!("DELETE FROM {} USING {}", table.name, matched(table)).into();
+        self.push(sql, rows, table.params)
+    }
+}
+
+impl<'a> StatementWriter<'a> for PostgresRows<'a> {
+    fn execute<R: 'a>(
+        &mut self,
+        sql: &'static str,
+        rows: impl IntoIterator<Item = &'a R>,
+        params: impl Fn(&'a R, &mut Vec<Param<'a>>),
+    ) -> Result<(), Infallible> {
+        self.push(|| sql.into(), rows, params)
     }
 }
 

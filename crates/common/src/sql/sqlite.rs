@@ -1,6 +1,6 @@
 //! Writes rows to SQLite: one prepared statement per table, executed once per row.
 
-use std::error::Error;
+use std::{borrow::Cow, error::Error};
 
 use rusqlite::{
     Connection, Row, Statement, ToSql,
@@ -9,7 +9,7 @@ use rusqlite::{
 
 use super::{
     Cell, ColumnError, Param,
-    table::{RowWriter, Table, list},
+    table::{RowWriter, StatementWriter, Table, list},
 };
 
 impl ToSql for Param<'_> {
@@ -70,11 +70,11 @@ fn is_numbered(statement: &Statement<'_>, index: usize) -> bool {
 pub struct SqliteRows<'c>(pub &'c Connection);
 
 impl SqliteRows<'_> {
-    fn execute<'a, R: 'a>(
+    fn run<'a, R: 'a>(
         &self,
-        sql: impl FnOnce() -> String,
-        table: &Table<R>,
+        sql: impl FnOnce() -> Cow<'static, str>,
         rows: impl IntoIterator<Item = &'a R>,
+        params_of: impl Fn(&'a R, &mut Vec<Param<'a>>),
     ) -> rusqlite::Result<()> {
         let mut rows = rows.into_iter().peekable();
         if rows.peek().is_none() {
@@ -84,7 +84,7 @@ impl SqliteRows<'_> {
         let mut params = Vec::new();
         for row in rows {
             params.clear();
-            (table.params)(row, &mut params);
+            params_of(row, &mut params);
             bind(&mut statement, &params)?;
             statement.raw_execute()?;
         }
@@ -104,8 +104,9 @@ impl<'a> RowWriter<'a> for SqliteRows<'_> {
             let names = list(table.columns(), "{}", ", ");
             let parameters: Vec<_> = (1..=table.columns().count()).map(parameter).collect();
             format!("INSERT INTO {} ({names}) VALUES ({})", table.name, parameters.join(", "))
+                .into()
         };
-        self.execute(sql, table, rows)
+        self.run(sql, rows, table.params)
     }
 
     fn update<R: 'a>(
@@ -116,9 +117,9 @@ impl<'a> RowWriter<'a> for SqliteRows<'_> {
         let sql = || {
             let values = assigned(table.values, table.key.len() + 1, ", ");
             let key = assigned(table.key, 1, " AND ");
-            format!("UPDATE {} SET {values} WHERE {key}", table.name)
+            format!("UPDATE {} SET {values} WHERE {key}", table.name).into()
         };
-        self.execute(sql, table, rows)
+        self.run(sql, rows, table.params)
     }
 
     fn delete<R: 'a>(
@@ -126,9 +127,21 @@ impl<'a> RowWriter<'a> for SqliteRows<'_> {
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> rusqlite::Result<()> {
-        let sql =
-            || format!("DELETE FROM {} WHERE {}", table.name, assigned(table.key, 1, " AND "));
-        self.execute(sql, table, rows)
+        let sql = || {
+            format!("DELETE FROM {} WHERE {}", table.name, assigned(table.key, 1, " AND ")).into()
+        };
+        self.run(sql, rows, table.params)
+    }
+}
+
+impl<'a> StatementWriter<'a> for SqliteRows<'_> {
+    fn execute<R: 'a>(
+        &mut self,
+        sql: &'static str,
+        rows: impl IntoIterator<Item = &'a R>,
+        params: impl Fn(&'a R, &mut Vec<Param<'a>>),
+    ) -> rusqlite::Result<()> {
+        self.run(|| sql.into(), rows, params)
     }
 }
 

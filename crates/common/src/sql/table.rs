@@ -47,6 +47,18 @@ pub trait RowWriter<'a> {
     ) -> Result<(), Self::Error>;
 }
 
+/// Writes with statements that a [`Table`] cannot describe.
+pub trait StatementWriter<'a>: RowWriter<'a> {
+    /// Executes `sql` for `rows`: in SQLite once for each row, with its `params`; in PostgreSQL once,
+    /// with an array for each of them.
+    fn execute<R: 'a>(
+        &mut self,
+        sql: &'static str,
+        rows: impl IntoIterator<Item = &'a R>,
+        params: impl Fn(&'a R, &mut Vec<Param<'a>>),
+    ) -> Result<(), Self::Error>;
+}
+
 /// Joins the names of columns. Each one replaces `{}` in `form`, in quotes because some are SQL
 /// keywords.
 pub(super) fn list(columns: impl Iterator<Item = Column>, form: &str, separator: &str) -> String {
