@@ -9,7 +9,7 @@ pub(crate) const MAX_PART: usize = 512;
 const SEPARATOR: &str = "\0";
 
 /// Type, namespace and name in one allocation.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Parts(Box<str>);
 
 impl Parts {
@@ -90,7 +90,7 @@ impl Key {
 }
 
 /// A pattern of keys. An empty part matches everything; any other part matches only an equal part.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Pattern(Parts);
 
 impl Pattern {

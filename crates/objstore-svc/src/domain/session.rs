@@ -107,7 +107,7 @@ impl fmt::Debug for Token {
 }
 
 /// The SHA-256 of a token. The store keeps only this.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TokenDigest([u8; 32]);
 
 impl TokenDigest {

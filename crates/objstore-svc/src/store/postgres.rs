@@ -29,6 +29,7 @@ use common::{
     postgres::{
         CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, WAIT, query,
     },
+    sql::Group as _,
 };
 use deadpool_postgres::ClientWrapper;
 use tokio::{
@@ -208,7 +209,7 @@ impl Postgres {
     }
 
     pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, Error> {
-        let [found] = self.query([(read::SESSION, &[&token.as_bytes().as_slice()])]).await?;
+        let [found] = self.query([(rows::SESSION, &[&token.as_bytes().as_slice()])]).await?;
         Ok(found.first().map(|row| rows::session(&mut row.into())).transpose()?)
     }
 
@@ -237,7 +238,7 @@ impl Postgres {
 
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         let permit = self.socket_permit().await?;
-        let [rows] = self.query([(read::CLIENT, &[client.uuid()])]).await?;
+        let [rows] = self.query([(&**read::CLIENT, &[client.uuid()])]).await?;
         // A client may have very many watches: do not block the thread of other requests.
         let read = tokio::task::spawn_blocking(move || read::client(&rows)).await;
         drop(permit);
@@ -257,9 +258,9 @@ impl Postgres {
     ) -> Result<Vec<Presence>, Error> {
         let within = self.shared.rules.grace.extend_below();
         let limit = i64::try_from(PRESENCE_PAGE).unwrap_or(i64::MAX);
-        let statement: Statement<'_> = (read::PRESENCES, &[&within, &until, &client, &limit]);
+        let statement: Statement<'_> = (&read::PRESENCES, &[&within, &until, &client, &limit]);
         let [found] = self.query([statement]).await?;
-        found.iter().map(|row| Ok(rows::presence(&mut row.into())?)).collect()
+        found.iter().map(|row| Ok(Presence::read(&mut row.into())?)).collect()
     }
 
     async fn socket_permit(&self) -> Result<Option<SemaphorePermit<'_>>, Error> {
@@ -286,7 +287,7 @@ impl Postgres {
 /// Reads objects with one statement. The results have the order of the keys.
 async fn objects(pool: Arc<Pool>, keys: Arc<Vec<Key>>) -> Result<Vec<Option<StoredObject>>, Error> {
     let of_keys = Keys::of(keys.iter().map(Key::parts));
-    let statement = (read::OBJECTS, &of_keys.parameters()[..]);
+    let statement = (&**read::OBJECTS, &of_keys.parameters()[..]);
     let [rows] = pool.acquire(async |connection| query(connection, [statement]).await).await?;
     let objects = read::objects(&rows)?;
     // Callers may read the same object, so this clones it.

@@ -1,122 +1,143 @@
-//! Conversions between rows and values of the domain, for both engines.
+//! How values of the domain are stored: the columns of each row, described once for both engines.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::{Arc, LazyLock};
 
-use common::sql::{self, BadCell, Cell, ColumnError, Columns, Kind, Param};
+use common::{
+    group, row,
+    sql::{BadCell, Cell, Column, ColumnError, Columns, Group, Kind, Param, Stored},
+};
 use uuid::Uuid;
 
 use super::Presence;
 use crate::domain::{
     AdoptedRules, Cause, ClientId, Entry, Epoch, EpochId, Key, Object, Owner, Pattern, Record,
-    Revision, RulesDigest, Session, StoredObject, TokenDigest, Value,
+    Revision, RulesDigest, Session, StoredObject, Timestamp, TokenDigest, Value, WatchCounts,
+    decide::{DueClient, Head, NewClient, NewSession, WatchRow},
 };
 
-impl sql::Stored for ClientId {
-    const KIND: Kind = Kind::Uuid;
+/// Implements [`Stored`]: the kind of the column, the parameter of a value, and the value of a cell.
+macro_rules! stored {
+    ($($type:ty as $kind:ident: $to:expr, $from:expr;)*) => {$(
+        impl Stored for $type {
+            const KIND: Kind = Kind::$kind;
 
-    fn param(&self) -> Param<'_> {
-        Param::Bytes(Cow::Borrowed(self.uuid().as_bytes()))
+            fn param(&self) -> Param<'_> {
+                let to: fn(&$type) -> Param<'_> = $to;
+                to(self)
+            }
+
+            fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+                let from: fn(Cell<'_>) -> Option<$type> = $from;
+                from(cell).ok_or(BadCell)
+            }
+        }
+    )*};
+}
+
+stored! {
+    ClientId as Uuid: |id| Param::Bytes(id.uuid().as_bytes().into()),
+        |cell| Self::new(Uuid::from_slice(bytes(cell)?).ok()?).ok();
+    TokenDigest as Bytes: |token| token.as_bytes().param(),
+        |cell| Some(Self::stored(bytes(cell)?.try_into().ok()?));
+    Owner as Text: |owner| Param::Text(owner.as_str().into()),
+        |cell| match cell { Cell::Text(text) => Self::new(text).ok(), _ => None };
+    Value as Bytes: |value| Param::Bytes(value.as_bytes().into()),
+        |cell| Some(Self::stored(bytes(cell)?));
+    EpochId as Int: |id| Param::Int(id.bits().cast_signed()),
+        |cell| u64::of(cell).ok().map(Self::new);
+    RulesDigest as Bytes: |rules| rules.0.param(), |cell| Option::<[u8; 32]>::of(cell).ok().map(Self);
+    // These numbers are stored, so never change them.
+    Cause as Int: |cause| Param::Int(match cause { Self::Expired => 1, Self::Gone => 2 }),
+        |cell| match cell {
+            Cell::Int(1) => Some(Self::Expired),
+            Cell::Int(2) => Some(Self::Gone),
+            _ => None,
+        };
+}
+
+fn bytes(cell: Cell<'_>) -> Option<&[u8]> {
+    match cell {
+        Cell::Bytes(bytes) => Some(bytes),
+        _ => None,
     }
+}
 
-    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
-        let bits = <[u8; 16]>::of(cell)?;
-        Self::new(Uuid::from_bytes(bits)).map_err(|_| BadCell)
+/// Implements [`Group`] for the types that have three parts.
+macro_rules! parts {
+    ($($type:ty),*) => {$(
+        impl Group for $type {
+            const COLUMNS: &'static [Column] =
+                &[("type", Kind::Text), ("namespace", Kind::Text), ("name", Kind::Text)];
+
+            fn read(columns: &mut Columns<'_>) -> Result<Self, ColumnError> {
+                let (kind, namespace, name) = (columns.text()?, columns.text()?, columns.text()?);
+                Self::new(kind, namespace, name).map_err(|error| columns.invalid(error))
+            }
+
+            fn params<'a>(&'a self, params: &mut Vec<Param<'a>>) {
+                params.extend(self.parts().map(|part| Param::Text(part.into())));
+            }
+        }
+    )*};
+}
+
+parts! { Key, Pattern }
+group! { Object { key: Key = .., value: Value = "value", owner: Owner = "owner" } }
+group! { StoredObject { object: Object = .., revision: Revision = "revision" } }
+group! { Record { revision: Revision = "revision", entry: Entry = .. } }
+group! { Epoch { id: EpochId = "epoch", start: Revision = "epoch_start" } }
+group! { AdoptedRules { digest: RulesDigest = "rules", revision: Revision = "rules_revision" } }
+group! { Head { revision: Revision = "revision", bytes: i64 = "bytes_through", clients: u64 = "clients" } }
+group! { WatchCounts { open: u64 = "watches", ended: u64 = "ended" } }
+group! {
+    DueClient {
+        client: ClientId = "id",
+        unused_until: Option<Timestamp> = "unused_until",
+        open: u64 = "watches",
     }
 }
 
-impl sql::Stored for TokenDigest {
-    const KIND: Kind = Kind::Bytes;
-
-    fn param(&self) -> Param<'_> {
-        Param::Bytes(Cow::Borrowed(self.as_bytes()))
-    }
-
-    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
-        <[u8; 32]>::of(cell).map(Self::stored)
+row! {
+    NewClient in "clients" {
+        key { client: ClientId = "id" }
+        fixed { position: Revision = "position", unused_until: Option<Timestamp> = "unused_until" }
+        changing { counts: WatchCounts = .. }
     }
 }
-
-/// Reads a revision, or another number that is never negative.
-pub(super) fn number(columns: &mut Columns<'_>) -> Result<u64, ColumnError> {
-    columns.read().map(i64::cast_unsigned)
+row! {
+    NewSession in "sessions" {
+        key { token: TokenDigest = "digest" }
+        fixed { client: ClientId = "client" }
+        changing { expires: Timestamp = "expires" }
+    }
+}
+row! {
+    WatchRow in "watches" {
+        key { client: ClientId = "client", pattern: Pattern = .., since: Revision = "since" }
+        changing { until: Option<Revision> = "until" }
+    }
+}
+row! {
+    Presence in "presences" {
+        key { client: ClientId = "client" }
+        changing { until: Timestamp = "until" }
+    }
 }
 
-/// Reads the ID of the epoch and its start.
-pub(super) fn epoch(columns: &mut Columns<'_>) -> Result<Epoch, ColumnError> {
-    Ok(Epoch { id: EpochId::new(number(columns)?), start: number(columns)? })
-}
+/// The columns of a [`Key`].
+pub(super) static KEY: LazyLock<String> = LazyLock::new(|| Key::of("objects"));
 
-/// Reads rules.
-pub(super) fn rules_digest(columns: &mut Columns<'_>) -> Result<RulesDigest, ColumnError> {
-    columns.read().map(RulesDigest)
-}
+/// The columns of a [`StoredObject`].
+pub(super) static OBJECT: LazyLock<String> = LazyLock::new(|| StoredObject::of("objects"));
 
-/// Reads rules, rules_revision.
-pub(super) fn adopted_rules(columns: &mut Columns<'_>) -> Result<AdoptedRules, ColumnError> {
-    Ok(AdoptedRules { digest: rules_digest(columns)?, revision: number(columns)? })
-}
+/// The session with the token digest `$1`.
+pub(super) const SESSION: &str = "SELECT client, expires, unused_until
+     FROM sessions JOIN clients ON clients.id = client WHERE digest = $1";
 
-/// Reads type, namespace, name, owner, revision.
-pub(super) fn owned(columns: &mut Columns<'_>) -> Result<(Key, (Owner, Revision)), ColumnError> {
-    let key = key(columns)?;
-    let owner = Owner::new(columns.text()?).map_err(|error| columns.invalid(error))?;
-    Ok((key, (owner, number(columns)?)))
-}
-
-/// Reads type, namespace, name.
-pub(super) fn key(columns: &mut Columns<'_>) -> Result<Key, ColumnError> {
-    let (kind, namespace, name) = (columns.text()?, columns.text()?, columns.text()?);
-    Key::new(kind, namespace, name).map_err(|error| columns.invalid(error))
-}
-
-/// Reads type, namespace, name.
-pub(super) fn pattern(columns: &mut Columns<'_>) -> Result<Pattern, ColumnError> {
-    let (kind, namespace, name) = (columns.text()?, columns.text()?, columns.text()?);
-    Pattern::new(kind, namespace, name).map_err(|error| columns.invalid(error))
-}
-
-/// Reads type, namespace, name, value, owner, revision.
-pub(super) fn stored(columns: &mut Columns<'_>) -> Result<StoredObject, ColumnError> {
-    let key = key(columns)?;
-    let value = columns.bytes_or_null()?.ok_or_else(|| columns.invalid(BadCell))?;
-    let owner = Owner::new(columns.text()?).map_err(|error| columns.invalid(error))?;
-    let object = Object { key, value: Value::stored(value), owner };
-    Ok(StoredObject { object, revision: number(columns)? })
-}
-
-/// Reads the client of a presence that has ended, and one of its objects, if there is any: type,
-/// namespace, name, value, owner, revision.
-pub(super) fn gone(columns: &mut Columns<'_>) -> Result<(ClientId, Option<Object>), ColumnError> {
-    let client = columns.read()?;
-    let object = if columns.is_null()? { None } else { Some(stored(columns)?.object) };
-    Ok((client, object))
-}
-
-/// Reads until, client.
-pub(super) fn presence(columns: &mut Columns<'_>) -> Result<Presence, ColumnError> {
-    Ok(Presence { until: columns.read()?, client: columns.read()? })
-}
-
-/// Reads client, expires, unused_until.
+/// Reads the columns of [`SESSION`].
 pub(super) fn session(columns: &mut Columns<'_>) -> Result<Session, ColumnError> {
     let (client, expires) = (columns.read()?, columns.read()?);
     Ok(Session { client, expires, unused_until: columns.read()? })
-}
-
-/// Reads revision, event, type, namespace, name, value, owner, client, cause, previous_owner.
-pub(super) fn record(columns: &mut Columns<'_>) -> Result<Record, ColumnError> {
-    let revision = number(columns)?;
-    let row = LogRow {
-        event: columns.read()?,
-        parts: [columns.text_or_null()?, columns.text_or_null()?, columns.text_or_null()?],
-        value: columns.bytes_or_null()?,
-        owner: columns.text_or_null()?,
-        client: columns.read()?,
-        cause: columns.read()?,
-        previous_owner: columns.text_or_null()?,
-    };
-    let entry = row.entry().ok_or_else(|| columns.invalid(BadCell))?;
-    Ok(Record { revision, entry })
 }
 
 /// Values of the column `event`. They are stored, so never change them.
@@ -129,110 +150,113 @@ mod event {
     pub(super) const RULES: i16 = 6;
 }
 
-/// Values of the column `cause`. They are stored, so never change them.
-mod cause {
-    pub(super) const EXPIRED: i16 = 1;
-    pub(super) const GONE: i16 = 2;
+/// `value` is that of an object, or the digest of access rules.
+impl Group for Entry {
+    const COLUMNS: &'static [Column] = &[
+        ("event", Kind::Int),
+        ("type", Kind::Text),
+        ("namespace", Kind::Text),
+        ("name", Kind::Text),
+        ("value", Kind::Bytes),
+        ("owner", Kind::Text),
+        ("client", Kind::Uuid),
+        ("cause", Kind::Int),
+        ("previous_owner", Kind::Text),
+    ];
+
+    /// Fails if the database was changed from outside, so that the columns do not make an entry.
+    fn read(columns: &mut Columns<'_>) -> Result<Self, ColumnError> {
+        let event = columns.read()?;
+        let (entry, rest) = match event {
+            event::SET => {
+                let object = Arc::new(Group::read(columns)?);
+                columns.skip(2);
+                (Self::Set(object, columns.read()?), 0)
+            }
+            event::DELETE => {
+                let object = Arc::new(Group::read(columns)?);
+                columns.skip(1);
+                (Self::Delete(object, columns.read()?), 1)
+            }
+            event::WATCH | event::UNWATCH => {
+                let pattern = Group::read(columns)?;
+                columns.skip(2);
+                let of = if event == event::WATCH { Self::Watch } else { Self::Unwatch };
+                (of(columns.read()?, pattern), 2)
+            }
+            event::FORGET => {
+                columns.skip(5);
+                (Self::Forget(columns.read()?), 2)
+            }
+            event::RULES => {
+                columns.skip(3);
+                (Self::Rules(columns.read()?), 4)
+            }
+            _ => return Err(columns.invalid(BadCell)),
+        };
+        columns.skip(rest);
+        Ok(entry)
+    }
+
+    fn params<'a>(&'a self, params: &mut Vec<Param<'a>>) {
+        use Param::Null;
+        let event = |event: i16| Param::Int(event.into());
+        match self {
+            Self::Set(object, before) => {
+                params.push(event(event::SET));
+                object.params(params);
+                params.extend([Null, Null, before.param()]);
+            }
+            Self::Delete(object, cause) => {
+                params.push(event(event::DELETE));
+                object.params(params);
+                params.extend([Null, cause.param(), Null]);
+            }
+            Self::Watch(client, pattern) | Self::Unwatch(client, pattern) => {
+                let begins = matches!(self, Self::Watch(..));
+                params.push(event(if begins { event::WATCH } else { event::UNWATCH }));
+                pattern.params(params);
+                params.extend([Null, Null, client.param(), Null, Null]);
+            }
+            Self::Forget(client) => {
+                params.push(event(event::FORGET));
+                params.extend([Null, Null, Null, Null, Null, client.param(), Null, Null]);
+            }
+            Self::Rules(digest) => {
+                params.push(event(event::RULES));
+                params.extend([Null, Null, Null, digest.param(), Null, Null, Null, Null]);
+            }
+        }
+    }
 }
 
-/// The entry of a record, as columns of the table `log`.
-pub(super) struct LogRow<'a> {
-    pub(super) event: i16,
-    /// Type, namespace and name.
-    pub(super) parts: [Option<&'a str>; 3],
-    /// The value of an object, or the digest of access rules.
-    pub(super) value: Option<&'a [u8]>,
-    pub(super) owner: Option<&'a str>,
-    pub(super) client: Option<ClientId>,
-    pub(super) cause: Option<i16>,
-    pub(super) previous_owner: Option<&'a str>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl<'a> LogRow<'a> {
-    pub(super) fn of(entry: &'a Entry) -> Self {
-        let empty = |event| Self {
-            event,
-            parts: [None; 3],
-            value: None,
-            owner: None,
-            client: None,
-            cause: None,
-            previous_owner: None,
-        };
-        let object = |event, object: &'a Object| Self {
-            parts: object.key.parts().map(Some),
-            value: Some(object.value.as_bytes()),
-            owner: Some(object.owner.as_str()),
-            ..empty(event)
-        };
-        let pattern = |event, client: &ClientId, pattern: &'a Pattern| Self {
-            parts: pattern.parts().map(Some),
-            client: Some(*client),
-            ..empty(event)
-        };
-        match entry {
-            Entry::Set(set, before) => Self {
-                previous_owner: before.as_ref().map(Owner::as_str),
-                ..object(event::SET, set)
-            },
-            Entry::Delete(deleted, by_service) => {
-                let cause = by_service.map(|cause| match cause {
-                    Cause::Expired => cause::EXPIRED,
-                    Cause::Gone => cause::GONE,
-                });
-                Self { cause, ..object(event::DELETE, deleted) }
-            }
-            Entry::Watch(client, watched) => pattern(event::WATCH, client, watched),
-            Entry::Unwatch(client, watched) => pattern(event::UNWATCH, client, watched),
-            Entry::Forget(client) => Self { client: Some(*client), ..empty(event::FORGET) },
-            Entry::Rules(RulesDigest(digest)) => {
-                Self { value: digest.as_ref().map(|digest| &digest[..]), ..empty(event::RULES) }
-            }
+    #[test]
+    fn an_entry_is_read_as_it_is_written() {
+        let client = ClientId::new(Uuid::from_u128(1)).unwrap();
+        let [owner, before] = ["me", "you"].map(|owner| Owner::new(owner).unwrap());
+        let key = Key::new("t", "ns", "n").unwrap();
+        let object = Arc::new(Object { key, value: Value::stored(b"{}"), owner });
+        let pattern = Pattern::new("t", "", "").unwrap();
+        for entry in [
+            Entry::Set(Arc::clone(&object), Some(before)),
+            Entry::Delete(object, Some(Cause::Gone)),
+            Entry::Watch(client, pattern.clone()),
+            Entry::Unwatch(client, pattern),
+            Entry::Forget(client),
+            Entry::Rules(RulesDigest(Some([7; 32]))),
+        ] {
+            // The columns after those of the entry must be the next ones to read.
+            let mut params = Vec::new();
+            entry.params(&mut params);
+            params.push(Param::Bool(true));
+            let mut columns = Columns::from(&*params);
+            assert_eq!(Entry::read(&mut columns).unwrap(), entry);
+            assert!(columns.read::<bool>().unwrap());
+            assert_eq!(params.len(), Entry::COLUMNS.len() + 1, "{entry:?}");
         }
-    }
-
-    /// `None` if the columns do not make an entry: the database was changed from outside.
-    fn entry(&self) -> Option<Entry> {
-        match self.event {
-            event::SET => Some(Entry::Set(self.object()?, self.previous_owner()?)),
-            event::DELETE => Some(Entry::Delete(self.object()?, self.cause()?)),
-            event::WATCH => Some(Entry::Watch(self.client?, self.pattern()?)),
-            event::UNWATCH => Some(Entry::Unwatch(self.client?, self.pattern()?)),
-            event::FORGET => Some(Entry::Forget(self.client?)),
-            event::RULES => Some(Entry::Rules(self.rules()?)),
-            _ => None,
-        }
-    }
-
-    /// `None` if the cause is unknown.
-    fn cause(&self) -> Option<Option<Cause>> {
-        match self.cause {
-            None => Some(None),
-            Some(cause::EXPIRED) => Some(Some(Cause::Expired)),
-            Some(cause::GONE) => Some(Some(Cause::Gone)),
-            Some(_) => None,
-        }
-    }
-
-    /// `None` if the text is no owner.
-    fn previous_owner(&self) -> Option<Option<Owner>> {
-        self.previous_owner.map(Owner::new).transpose().ok()
-    }
-
-    /// `None` if the value is no digest.
-    fn rules(&self) -> Option<RulesDigest> {
-        self.value.map(<[u8; 32]>::try_from).transpose().ok().map(RulesDigest)
-    }
-
-    fn object(&self) -> Option<Arc<Object>> {
-        let [kind, namespace, name] = self.parts;
-        let key = Key::new(kind?, namespace?, name?).ok()?;
-        let owner = Owner::new(self.owner?).ok()?;
-        Some(Arc::new(Object { key, value: Value::stored(self.value?), owner }))
-    }
-
-    fn pattern(&self) -> Option<Pattern> {
-        let [kind, namespace, name] = self.parts;
-        Pattern::new(kind?, namespace?, name?).ok()
     }
 }

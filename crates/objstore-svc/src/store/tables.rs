@@ -1,128 +1,117 @@
-//! Tables whose rows both engines write in the same way.
+//! Writes the rows that a batch changes, in both engines.
 
-use common::sql::{Kind, Param, RowWriter, Stored as _, Table};
+use common::sql::{Group, Kind, Param, Row, StatementWriter, Stored as _, Table};
 
+use super::Presence;
 use crate::domain::{
-    ClientId, Key, TokenDigest, WatchCounts,
-    decide::{Changes, NewClient, NewSession, WatchRow},
+    ClientId, Key, Timestamp, WatchCounts,
+    decide::{Changes, Head, NewClient, NewSession, WatchRow},
 };
 
-const CLIENT_ID: (&str, Kind) = ("id", Kind::Uuid);
-const CLIENT: (&str, Kind) = ("client", Kind::Uuid);
-const DIGEST: (&str, Kind) = ("digest", Kind::Bytes);
-const TYPE: (&str, Kind) = ("type", Kind::Text);
-const NAMESPACE: (&str, Kind) = ("namespace", Kind::Text);
-const NAME: (&str, Kind) = ("name", Kind::Text);
-const UNUSED_UNTIL: (&str, Kind) = ("unused_until", Kind::Int);
-const COUNTS: [(&str, Kind); 2] = [("watches", Kind::Int), ("ended", Kind::Int)];
+/// The statements that differ between the engines. The parameters of each are in its comment.
+pub(super) struct Statements {
+    /// Deletes the ended watches of a client up to its position: client.
+    pub(super) prune_watches: &'static str,
+    /// Sets `unused_until` of an unused client, unless the stored one is later: client, time.
+    pub(super) postpone: &'static str,
+    /// Ends a session: its digest, the digest of the ended session, time.
+    pub(super) end: &'static str,
+    /// Extends a session, unless it expires later: digest, time.
+    pub(super) extend: &'static str,
+    /// Moves the position of a client, unless the stored one is greater: client, revision.
+    pub(super) move_position: &'static str,
+    /// Appends a record: revision, bytes of all records up to it, the columns of its entry, and its
+    /// time, if the engine has `at`.
+    pub(super) append: &'static str,
+    /// Inserts or replaces an object: its columns, revision, expires, present.
+    pub(super) set: &'static str,
+    /// Inserts a presence, or extends the existing one: client, until.
+    pub(super) begin_presence: &'static str,
+    /// Sets how long a presence lasts, if it exists: client, until.
+    pub(super) keep_presence: &'static str,
+    /// Sets the newest access rules: digest, revision.
+    pub(super) adopt_rules: &'static str,
+}
 
-const ENDED_SESSIONS: Table<TokenDigest> = Table {
-    name: "sessions",
-    key: &[DIGEST],
-    values: &[],
-    params: |token, params| params.push(token.param()),
-};
-
-const WATCHES_OF_DELETED_CLIENTS: Table<ClientId> = Table {
-    name: "watches",
-    key: &[CLIENT],
-    values: &[],
-    params: |client, params| params.push(client.param()),
-};
-
-const DELETED_CLIENTS: Table<ClientId> = Table {
+const COUNTS: Table<(ClientId, WatchCounts)> = Table {
     name: "clients",
-    key: &[CLIENT_ID],
-    values: &[],
-    params: |client, params| params.push(client.param()),
-};
-
-const NEW_CLIENTS: Table<NewClient> = Table {
-    name: "clients",
-    key: &[CLIENT_ID],
-    values: &[("position", Kind::Int), UNUSED_UNTIL, COUNTS[0], COUNTS[1]],
-    params: |new, params| {
-        let position = Param::Int(new.position.cast_signed());
-        params.extend([new.client.param(), position, new.unused_until.param()]);
-        params.extend(counts(new.counts));
-    },
-};
-
-const CHANGED_COUNTS: Table<(ClientId, WatchCounts)> = Table {
-    name: "clients",
-    key: &[CLIENT_ID],
-    values: &COUNTS,
-    params: |(client, new), params| {
+    key: NewClient::DELETE.key,
+    values: WatchCounts::COLUMNS,
+    params: |(client, counts), params| {
         params.push(client.param());
-        params.extend(counts(*new));
+        counts.params(params);
     },
 };
 
 const USED_CLIENTS: Table<ClientId> = Table {
     name: "clients",
-    key: &[CLIENT_ID],
-    values: &[UNUSED_UNTIL],
+    key: NewClient::DELETE.key,
+    values: &[("unused_until", Kind::Int)],
     params: |client, params| params.extend([client.param(), Param::Null]),
 };
 
-const NEW_SESSIONS: Table<NewSession> = Table {
-    name: "sessions",
-    key: &[DIGEST],
-    values: &[CLIENT, ("expires", Kind::Int)],
-    params: |new, params| {
-        params.extend([new.token.param(), new.client.param(), new.expires.param()]);
-    },
-};
-
-const DELETED_OBJECTS: Table<Key> = Table {
-    name: "objects",
-    key: &[TYPE, NAMESPACE, NAME],
-    values: &[],
-    params: |key, params| params.extend(parts(key.parts())),
-};
-
-const ENDED_PRESENCES: Table<ClientId> = Table {
-    name: "presences",
-    key: &[CLIENT],
+const WATCHES_OF_CLIENTS: Table<ClientId> = Table {
+    name: "watches",
+    key: &[("client", Kind::Uuid)],
     values: &[],
     params: |client, params| params.push(client.param()),
 };
 
-const WATCHES: Table<WatchRow> = Table {
-    name: "watches",
-    key: &[CLIENT, TYPE, NAMESPACE, NAME, ("since", Kind::Int)],
-    values: &[("until", Kind::Int)],
-    params: |watch, params| {
-        params.push(watch.client.param());
-        params.extend(parts(watch.pattern.parts()));
-        params.push(Param::Int(watch.since.cast_signed()));
-        params.push(watch.until.map_or(Param::Null, |until| Param::Int(until.cast_signed())));
-    },
-};
+const OBJECTS: Table<Key> =
+    Table { name: "objects", key: Key::COLUMNS, values: &[], params: Group::params };
 
-fn counts(counts: WatchCounts) -> [Param<'static>; 2] {
-    [counts.open, counts.ended].map(|count| Param::Int(count.cast_signed()))
-}
-
-fn parts(parts: [&str; 3]) -> [Param<'_>; 3] {
-    parts.map(|part| Param::Text(part.into()))
-}
-
-/// Writes sessions, clients and watches, and deletes objects and presences. The order matters: rows that
-/// reference a client are deleted before the client, and inserted after it.
-pub(super) fn write<'a, R: RowWriter<'a>>(
-    rows: &mut R,
+/// Writes all changes. The order matters: rows that reference a client are deleted before the client,
+/// and inserted after it. `at` is the time of the new records, and of the sets. Without it, times,
+/// revisions and bytes are relative: the statements add the time of the database, and the numbers of
+/// the `store` row.
+pub(super) fn write<'a, W: StatementWriter<'a>>(
+    rows: &mut W,
+    sql: &Statements,
     changes: &'a Changes,
-) -> Result<(), R::Error> {
-    rows.delete(&ENDED_SESSIONS, &changes.deleted_sessions)?;
-    rows.delete(&WATCHES_OF_DELETED_CLIENTS, &changes.deleted_clients)?;
-    rows.delete(&DELETED_CLIENTS, &changes.deleted_clients)?;
-    rows.insert(&NEW_CLIENTS, &changes.new_clients)?;
-    rows.update(&CHANGED_COUNTS, &changes.watch_counts)?;
+    at: Option<Timestamp>,
+) -> Result<(), W::Error> {
+    let start = if at.is_some() { Head::default() } else { changes.before };
+    let revision = |revision: u64| Param::Int((revision - start.revision).cast_signed());
+    let after = |millis| Param::Int(at.unwrap_or(0).saturating_add(millis));
+
+    rows.execute(sql.prune_watches, &changes.pruned_clients, |client, params| {
+        params.push(client.param());
+    })?;
+    rows.delete(&NewSession::DELETE, &changes.deleted_sessions)?;
+    rows.delete(&WATCHES_OF_CLIENTS, &changes.deleted_clients)?;
+    rows.delete(&NewClient::DELETE, &changes.deleted_clients)?;
+    rows.insert(&NewClient::INSERT, &changes.new_clients)?;
+    rows.update(&COUNTS, &changes.watch_counts)?;
     rows.update(&USED_CLIENTS, &changes.used_clients)?;
-    rows.insert(&NEW_SESSIONS, &changes.new_sessions)?;
-    rows.delete(&DELETED_OBJECTS, &changes.deleted_objects)?;
-    rows.delete(&ENDED_PRESENCES, &changes.ended_presences)?;
-    rows.update(&WATCHES, &changes.ended_watches)?;
-    rows.insert(&WATCHES, &changes.new_watches)
+    rows.insert(&NewSession::INSERT, &changes.new_sessions)?;
+    rows.delete(&OBJECTS, &changes.deleted_objects)?;
+    rows.delete(&Presence::DELETE, &changes.ended_presences)?;
+    rows.update(&WatchRow::UPDATE, &changes.ended_watches)?;
+    rows.insert(&WatchRow::INSERT, &changes.new_watches)?;
+    rows.execute(sql.postpone, &changes.postponed_removals, Group::params)?;
+    rows.execute(sql.end, &changes.ended_sessions, |(token, at), params| {
+        params.extend([token.param(), token.ended().param().owned(), at.param()]);
+    })?;
+    rows.execute(sql.extend, &changes.extended_sessions, Group::params)?;
+    rows.execute(sql.move_position, &changes.positions, Group::params)?;
+    // The time of a record is not later than that from which its object's time to live counts.
+    rows.execute(sql.append, &changes.records, |(record, bytes_through), params| {
+        params.extend([revision(record.revision), Param::Int(bytes_through - start.bytes)]);
+        record.entry.params(params);
+        params.extend(at.map(Param::Int));
+    })?;
+    rows.execute(sql.set, &changes.set_objects, |set, params| {
+        set.object.params(params);
+        let expires = set.lifespan.ttl.map_or(Param::Null, |ttl| after(ttl.millis()));
+        params.extend([revision(set.revision), expires, set.lifespan.presence.param()]);
+    })?;
+    for (sql, presences) in [
+        (sql.begin_presence, &changes.begun_presences),
+        (sql.keep_presence, &changes.kept_presences),
+    ] {
+        rows.execute(sql, presences, |(client, millis), params| {
+            params.extend([client.param(), after(*millis)]);
+        })?;
+    }
+    rows.execute(sql.adopt_rules, &changes.rules, Group::params)
 }

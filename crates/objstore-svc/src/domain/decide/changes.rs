@@ -58,9 +58,12 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// A revision relative to the head before the batch.
-    pub(crate) fn relative_revision(&self, revision: Revision) -> i64 {
-        (revision - self.before.revision).cast_signed()
+    /// The new revisions, bytes and clients.
+    pub(crate) fn growth(&self) -> [i64; 3] {
+        let Self { before, head, .. } = self;
+        let revisions = (head.revision - before.revision).cast_signed();
+        let clients = head.clients.cast_signed() - before.clients.cast_signed();
+        [revisions, head.bytes - before.bytes, clients]
     }
 }
 

@@ -1,10 +1,13 @@
 //! Searches for objects by pattern.
 
-use common::postgres::{Error, Pool, query};
+use common::{
+    postgres::{Error, Pool, query},
+    sql::Group as _,
+};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::super::{Page, PageEnd, order::KeyRange, rows};
-use crate::domain::{Key, Pattern};
+use crate::domain::{Key, Pattern, StoredObject};
 
 /// Bytes of values after which a page ends.
 const PAGE_BYTES: usize = 256 * 1024;
@@ -43,14 +46,15 @@ pub(super) async fn page(pool: &Pool, search: &Search, limit: usize) -> Result<P
     let columns = &search.0.columns;
     let range = search.sql("*");
     let sql = format!(
-        "SELECT type, namespace, name, value, owner, revision FROM (
+        "SELECT {} FROM (
              SELECT *, sum(octet_length(value)) OVER (
                  ORDER BY {columns} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
              ) AS before FROM ({range}) AS range
-         ) AS page WHERE coalesce(before, 0) < {PAGE_BYTES} ORDER BY {columns}"
+         ) AS objects WHERE coalesce(before, 0) < {PAGE_BYTES} ORDER BY {columns}",
+        *rows::OBJECT
     );
     let found = search.query(pool, &sql, limit).await?;
-    let objects = found.iter().map(|row| rows::stored(&mut row.into()));
+    let objects = found.iter().map(|row| StoredObject::read(&mut row.into()));
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
     let bytes: usize = objects.iter().map(|stored| stored.object.value.as_bytes().len()).sum();
     let more = objects.len() >= limit || bytes >= PAGE_BYTES;
@@ -62,8 +66,8 @@ pub(super) async fn page_end(
     search: &Search,
     limit: usize,
 ) -> Result<Option<PageEnd>, Error> {
-    let found = search.query(pool, &search.sql("type, namespace, name"), limit + 1).await?;
+    let found = search.query(pool, &search.sql(&rows::KEY), limit + 1).await?;
     let end = found.iter().take(limit).next_back();
-    let end = end.map(|row| rows::key(&mut row.into())).transpose()?;
+    let end = end.map(|row| Key::read(&mut row.into())).transpose()?;
     Ok(end.map(|key| PageEnd { key, more: found.len() > limit }))
 }

@@ -1,19 +1,22 @@
 //! Loads the rows that a batch depends on, after locking the `store` row, in one round trip.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
 
 use common::{
     postgres::{Error, Statement, Transaction},
-    sql::Columns,
+    sql::{Columns, Group},
 };
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
-use super::{super::rows, read};
+use super::read;
 use crate::domain::{
-    Cause, ClientId, Epoch, WatchCounts,
+    Cause, Epoch, Object, StoredObject, Timestamp, TokenDigest,
     decide::{
-        ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows, Needs,
+        ClientWatches, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows, Needs,
         REAP_CLIENTS,
     },
 };
@@ -23,11 +26,14 @@ pub(super) type BackendPid = i32;
 
 /// Locks the `store` row. It is the first statement of every batch, so that the order of commits is
 /// the order of revisions.
-pub(super) const LOCK: Statement<'_> = (
-    "SELECT revision, bytes_through, clients, epoch, epoch_start, pg_backend_pid()
-     FROM store FOR UPDATE",
-    &[],
-);
+pub(super) fn lock() -> Statement<'static> {
+    (&LOCK, &[])
+}
+
+static LOCK: LazyLock<String> = LazyLock::new(|| {
+    let (head, epoch) = (Head::of("store"), Epoch::of("store"));
+    format!("SELECT {head}, {epoch}, pg_backend_pid() FROM store FOR UPDATE")
+});
 
 /// Owners and revisions of objects, by their types `$1`, namespaces `$2` and names `$3`.
 const OWNERS: &str = "SELECT type, namespace, name, owner, revision FROM objects
@@ -56,40 +62,51 @@ const SESSIONS: &str = "SELECT client, digest, expires FROM sessions WHERE clien
 
 /// Up to `$3` clients with a session that expired by `$1`, and up to `$3` unused clients whose
 /// removal was due by `$2`, each with its sessions.
-const DUE: &str = "WITH ended AS (
-         SELECT client FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $3
-     ), unused AS (
-         SELECT id FROM clients WHERE unused_until <= $2 ORDER BY unused_until LIMIT $3
-     )
-     SELECT id, digest, expires, unused_until, watches,
-         greatest((SELECT count(*) FROM ended), (SELECT count(*) FROM unused)) >= $3
-     FROM clients LEFT JOIN sessions ON client = id
-     WHERE id = ANY (ARRAY(SELECT client FROM ended UNION SELECT id FROM unused))";
+static DUE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH ended AS (
+             SELECT client FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $3
+         ), unused AS (
+             SELECT id FROM clients WHERE unused_until <= $2 ORDER BY unused_until LIMIT $3
+         )
+         SELECT {}, greatest((SELECT count(*) FROM ended), (SELECT count(*) FROM unused)) >= $3,
+             digest, expires
+         FROM clients LEFT JOIN sessions ON client = id
+         WHERE id = ANY (ARRAY(SELECT client FROM ended UNION SELECT id FROM unused))",
+        DueClient::of("clients")
+    )
+});
 
 /// Up to `$1` objects whose last millisecond is before `$3`, those due first at the front. No object
 /// follows after `$2` bytes of values.
-const EXPIRED: &str = "SELECT type, namespace, name, value, owner, revision FROM (
-         SELECT *, sum(octet_length(value)) OVER (
-             ORDER BY expires ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-         ) AS before FROM (
-             SELECT * FROM objects
-             WHERE expires < $3
-             ORDER BY expires LIMIT $1
-         ) AS due
-     ) AS page WHERE coalesce(before, 0) < $2 ORDER BY expires";
+static EXPIRED: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {} FROM (
+             SELECT *, sum(octet_length(value)) OVER (
+                 ORDER BY expires ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+             ) AS before FROM (
+                 SELECT * FROM objects WHERE expires < $3 ORDER BY expires LIMIT $1
+             ) AS due
+         ) AS page WHERE coalesce(before, 0) < $2 ORDER BY expires",
+        Object::of("page")
+    )
+});
 
 /// Presences whose last millisecond is before `$3`, each with its objects. The limits are those of
 /// [`EXPIRED`].
-const GONE: &str = "SELECT client, type, namespace, name, value, owner, revision FROM (
-         SELECT *, sum(octet_length(value)) OVER (
-             ORDER BY until ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-         ) AS before FROM (
-             SELECT until, client, type, namespace, name, value, owner, revision
-             FROM presences LEFT JOIN objects ON present = client
-             WHERE until < $3
-             ORDER BY until LIMIT $1
-         ) AS due
-     ) AS page WHERE coalesce(before, 0) < $2";
+static GONE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT client, {} FROM (
+             SELECT *, sum(octet_length(value)) OVER (
+                 ORDER BY until ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+             ) AS before FROM (
+                 SELECT * FROM presences LEFT JOIN objects ON present = client
+                 WHERE until < $3 ORDER BY until LIMIT $1
+             ) AS due
+         ) AS page WHERE coalesce(before, 0) < $2",
+        Object::of("page")
+    )
+});
 
 const RULES: &str = "SELECT rules FROM store";
 
@@ -106,9 +123,8 @@ impl Locked {
     pub(super) fn read(rows: Option<&Vec<Row>>) -> Result<Self, Error> {
         let row = rows.and_then(|rows| rows.first()).ok_or(Error::NoRow)?;
         let mut columns = Columns::from(row);
-        let (revision, bytes) = (rows::number(&mut columns)?, columns.read()?);
-        let head = Head { revision, bytes, clients: rows::number(&mut columns)? };
-        Ok(Self { head, epoch: rows::epoch(&mut columns)?, backend: columns.read()? })
+        let (head, epoch) = (Group::read(&mut columns)?, Group::read(&mut columns)?);
+        Ok(Self { head, epoch, backend: columns.read()? })
     }
 }
 
@@ -138,15 +154,15 @@ pub(super) async fn load(
     let expired_at = needs.expired.unwrap_or_default();
     let of_expired: [&(dyn ToSql + Sync); 3] = [&objects_at_once, &bytes_at_once, &expired_at];
     let statements: [(bool, Statement<'_>); 10] = [
-        (true, LOCK),
+        (true, lock()),
         (!needs.owners.is_empty(), (OWNERS, &of_owners)),
-        (!needs.objects.is_empty(), (read::OBJECTS, &of_objects)),
+        (!needs.objects.is_empty(), (&read::OBJECTS, &of_objects)),
         (!needs.clients.is_empty(), (CLIENTS, &of_clients)),
         (!needs.watches.is_empty(), (WATCHES, &of_watches)),
         (!needs.sessions.is_empty(), (SESSIONS, &of_sessions)),
-        (needs.reap.is_some(), (DUE, &of_due)),
-        (needs.expired.is_some(), (EXPIRED, &of_expired)),
-        (needs.gone, (GONE, &of_expired)),
+        (needs.reap.is_some(), (&DUE, &of_due)),
+        (needs.expired.is_some(), (&EXPIRED, &of_expired)),
+        (needs.gone, (&GONE, &of_expired)),
         (needs.rules, (RULES, &[])),
     ];
     let needed = statements.iter().filter(|(is_needed, _)| *is_needed);
@@ -164,63 +180,49 @@ fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<LoadedRows, Error> 
     let mut known = LoadedRows {
         epoch: locked.epoch.id,
         head: locked.head,
-        owners: each(owners, |columns| Ok(rows::owned(columns)?))?,
+        owners: each(owners, |columns| Ok((Group::read(columns)?, Group::read(columns)?)))?,
         objects: each(objects, |columns| {
-            let stored = rows::stored(columns)?;
-            Ok((stored.object.key.clone(), (Arc::new(stored.object), stored.revision)))
+            let StoredObject { object, revision } = Group::read(columns)?;
+            Ok((object.key.clone(), (Arc::new(object), revision)))
         })?,
         clients: each(clients, |columns| {
-            let (client, open) = (columns.read()?, rows::number(columns)?);
-            let counts = WatchCounts { open, ended: rows::number(columns)? };
+            let (client, counts) = (columns.read()?, Group::read(columns)?);
             Ok((client, ClientWatches { counts, is_exact: columns.read()? }))
         })?,
         watches: each(watches, |columns| {
-            let (client, pattern) = (columns.read()?, rows::pattern(columns)?);
-            Ok(((client, pattern), rows::number(columns)?))
+            let (client, pattern) = (columns.read()?, Group::read(columns)?);
+            Ok(((client, pattern), columns.read()?))
         })?,
-        expired: each(expired, |columns| {
-            Ok((Arc::new(rows::stored(columns)?.object), Cause::Expired))
-        })?,
+        expired: each(expired, |columns| Ok((Arc::new(Group::read(columns)?), Cause::Expired)))?,
         ..LoadedRows::default()
     };
     for row in sessions {
         let mut columns = Columns::from(row);
         let of_client = known.sessions.entry(columns.read()?).or_default();
-        of_client.push((columns.read()?, columns.read()?));
+        of_client.push(Group::read(&mut columns)?);
     }
-    read_due(due, &mut known)?;
+    let mut clients = HashMap::new();
+    for row in due {
+        let mut columns = Columns::from(row);
+        let client = DueClient::read(&mut columns)?;
+        known.due.more = columns.read()?;
+        let session = Option::<(TokenDigest, Timestamp)>::read(&mut columns)?;
+        known.sessions.entry(client.client).or_default().extend(session);
+        clients.insert(client.client, client);
+    }
+    known.due.clients = clients.into_values().collect();
     if let Some(row) = rules.first() {
-        known.rules = rows::rules_digest(&mut row.into())?;
+        known.rules = Columns::from(row).read()?;
     }
     for row in gone {
-        match rows::gone(&mut row.into())? {
-            (_, Some(object)) => known.expired.push((Arc::new(object), Cause::Gone)),
-            (client, None) => known.absent.push(client),
+        let mut columns = Columns::from(row);
+        let client = columns.read()?;
+        match Group::read(&mut columns)? {
+            Some(object) => known.expired.push((Arc::new(object), Cause::Gone)),
+            None => known.absent.push(client),
         }
     }
     Ok(known)
-}
-
-/// Reads the result of [`DUE`]: one row for each session, and one for a client without any.
-fn read_due(found: &[Row], known: &mut LoadedRows) -> Result<(), Error> {
-    let mut clients = HashMap::new();
-    let mut more = false;
-    for row in found {
-        let mut columns = Columns::from(row);
-        let client: ClientId = columns.read()?;
-        let sessions = known.sessions.entry(client).or_default();
-        if columns.is_null()? {
-            columns.skip(2);
-        } else {
-            sessions.push((columns.read()?, columns.read()?));
-        }
-        let unused_until = columns.read()?;
-        clients
-            .insert(client, DueClient { client, unused_until, open: rows::number(&mut columns)? });
-        more = columns.read()?;
-    }
-    known.due = Due { clients: clients.into_values().collect(), more };
-    Ok(())
 }
 
 fn each<T, C: FromIterator<T>>(
@@ -231,7 +233,7 @@ fn each<T, C: FromIterator<T>>(
 }
 
 /// Keys or patterns as arrays of types, namespaces and names.
-pub(super) struct Keys<'a>(pub(super) [Vec<&'a str>; 3]);
+pub(super) struct Keys<'a>([Vec<&'a str>; 3]);
 
 impl<'a> Keys<'a> {
     pub(super) fn of(keys: impl Iterator<Item = [&'a str; 3]>) -> Self {

@@ -1,25 +1,26 @@
 //! Reads objects by their keys, sessions, clients and the change log.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
 use common::{
     postgres::{Error, query},
-    sql::Columns,
+    sql::{Columns, Group},
 };
 use deadpool_postgres::ClientWrapper;
 use tokio_postgres::Row;
 
-use super::super::{ClientState, LogPage, rows};
-use crate::domain::{Epoch, Key, Pattern, Record, Revision, StoredObject, Watches};
-
-/// The session with the token digest `$1`.
-pub(super) const SESSION: &str = "SELECT client, expires, unused_until
-     FROM sessions JOIN clients ON clients.id = client WHERE digest = $1";
+use super::super::{ClientState, LogPage, Presence, rows};
+use crate::domain::{AdoptedRules, Epoch, Key, Pattern, Record, Revision, StoredObject, Watches};
 
 /// Objects, by their types `$1`, namespaces `$2` and names `$3`.
-pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
-     JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
-         USING (type, namespace, name)";
+pub(super) static OBJECTS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {} FROM objects
+         JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
+             USING (type, namespace, name)",
+        *rows::OBJECT
+    )
+});
 
 /// Whether the last millisecond of an object, or if `$1` of a presence, is before `$2`. `least` ignores
 /// nulls. Only the indexes of deadlines have their order.
@@ -29,34 +30,46 @@ pub(super) const IS_DUE: &str = "SELECT coalesce(least(
      ) < $2, FALSE)";
 
 /// The first `$4` presences after `($2, $3)` that end within `$1` milliseconds.
-pub(super) const PRESENCES: &str = "SELECT until, client FROM presences
-     WHERE until < (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $1)
-         AND (until, client) > ($2, $3)
-     ORDER BY until, client LIMIT $4";
+pub(super) static PRESENCES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {} FROM presences
+         WHERE until < (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $1)
+             AND (until, client) > ($2, $3)
+         ORDER BY until, client LIMIT $4",
+        Presence::of("presences")
+    )
+});
 
 /// A snapshot of the client `$1`. All its watches are in one row, because it may have very many.
-pub(super) const CLIENT: &str = "SELECT store.revision, store.epoch, store.epoch_start, rules,
-         rules_revision, position, types, namespaces, names, since, until
-     FROM store LEFT JOIN clients ON clients.id = $1, LATERAL (
-         SELECT array_agg(type) AS types, array_agg(namespace) AS namespaces,
-             array_agg(name) AS names, array_agg(since) AS since, array_agg(until) AS until
-         FROM watches WHERE client = $1
-     ) AS watches";
+pub(super) static CLIENT: LazyLock<String> = LazyLock::new(|| {
+    let (epoch, rules) = (Epoch::of("store"), AdoptedRules::of("store"));
+    format!(
+        "SELECT store.revision, {epoch}, {rules}, position, types, namespaces, names, since, until
+         FROM store LEFT JOIN clients ON clients.id = $1, LATERAL (
+             SELECT array_agg(type) AS types, array_agg(namespace) AS namespaces,
+                 array_agg(name) AS names, array_agg(since) AS since, array_agg(until) AS until
+             FROM watches WHERE client = $1
+         ) AS watches"
+    )
+});
 
 /// A page of the change log after the revision `$1`: at most 512 records, and fewer if they are
 /// large. Each row starts with the newest revision and the epoch of the same snapshot.
-const LOG: &str = "SELECT store.revision, store.epoch, store.epoch_start,
-         page.revision, event, type, namespace, name, value, owner, client, cause, previous_owner
-     FROM store LEFT JOIN (
-         SELECT * FROM (SELECT * FROM log WHERE revision > $1 ORDER BY revision LIMIT 512) AS next
-         WHERE bytes_through <
-             (SELECT bytes_through FROM log WHERE revision > $1 ORDER BY revision LIMIT 1) + 262144
-     ) AS page ON TRUE ORDER BY page.revision";
+static LOG: LazyLock<String> = LazyLock::new(|| {
+    let (epoch, record) = (Epoch::of("store"), Record::of("page"));
+    format!(
+        "SELECT store.revision, {epoch}, {record} FROM store LEFT JOIN (
+             SELECT * FROM (SELECT * FROM log WHERE revision > $1 ORDER BY revision LIMIT 512) AS next
+             WHERE bytes_through <
+                 (SELECT bytes_through FROM log WHERE revision > $1 ORDER BY revision LIMIT 1) + 262144
+         ) AS page ON TRUE ORDER BY page.revision"
+    )
+});
 
 /// Reads the result of [`OBJECTS`].
 pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, StoredObject>, Error> {
     let objects = found.iter().map(|row| {
-        let stored = rows::stored(&mut row.into())?;
+        let stored = StoredObject::read(&mut row.into())?;
         Ok((stored.object.key.clone(), stored))
     });
     objects.collect()
@@ -67,9 +80,8 @@ pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, StoredObject>, Error
 pub(super) fn client(found: &[Row]) -> Result<(ClientState, Epoch), Error> {
     let row = found.first().ok_or(Error::NoRow)?;
     let mut columns = Columns::from(row);
-    let (revision, epoch) = (rows::number(&mut columns)?, rows::epoch(&mut columns)?);
-    let rules = rows::adopted_rules(&mut columns)?;
-    let position = columns.read::<Option<i64>>()?.map(i64::cast_unsigned);
+    let (revision, epoch) = (columns.read()?, Epoch::read(&mut columns)?);
+    let (rules, position) = (Group::read(&mut columns)?, columns.read()?);
     let parts = |column| Ok::<_, Error>(row.try_get::<_, Option<Vec<&str>>>(column)?);
     let (kinds, namespaces, names) = (parts(6)?, parts(7)?, parts(8)?);
     let since: Option<Vec<i64>> = row.try_get(9)?;
@@ -99,17 +111,15 @@ pub(super) struct Log {
 
 /// Reads the records after `after`.
 pub(super) async fn log(connection: &ClientWrapper, after: Revision) -> Result<Log, Error> {
-    let [found] = query(connection, [(LOG, &[&after.cast_signed()])]).await?;
-    let mut first = Columns::from(found.first().ok_or(Error::NoRow)?);
-    let (head, epoch) = (rows::number(&mut first)?, rows::epoch(&mut first)?);
-    let records = found.iter().filter_map(|row| record(row).transpose());
-    let records = records.collect::<Result<Vec<_>, _>>()?;
+    let [found] = query(connection, [(&**LOG, &[&after.cast_signed()])]).await?;
+    let mut columns = Columns::from(found.first().ok_or(Error::NoRow)?);
+    let (head, epoch) = (columns.read()?, Epoch::read(&mut columns)?);
+    // The first row has no record if there is none.
+    let records = found.iter().map(|row| {
+        let mut columns = Columns::from(row);
+        columns.skip(1 + Epoch::COLUMNS.len());
+        Option::<Record>::read(&mut columns)
+    });
+    let records = records.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
     Ok(Log { page: LogPage::new(records, after, head, epoch.start), head, epoch })
-}
-
-/// Reads the record of a row of [`LOG`]; `None` if it has none.
-fn record(row: &Row) -> Result<Option<Record>, Error> {
-    let mut columns = Columns::from(row);
-    columns.skip(3);
-    if columns.is_null()? { Ok(None) } else { Ok(Some(rows::record(&mut columns)?)) }
 }

@@ -12,7 +12,7 @@ use common::{
 use deadpool_postgres::ClientWrapper;
 use tokio::time::sleep;
 
-use super::super::{Shared, Stats, StoreConfig, rows};
+use super::super::{Shared, Stats, StoreConfig};
 
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -93,7 +93,7 @@ impl Upkeep {
         let trim: Statement<'_> = (TRIM, &[&TRIM_BATCH, &before, &size]);
         let [trimmed, found] = query(connection, [trim, (STATS, &[])]).await?;
         let mut columns = Columns::from(found.first().ok_or(Error::NoRow)?);
-        let mut number = || rows::number(&mut columns);
+        let mut number = || columns.read::<u64>();
         let (revision, bytes, clients) = (number()?, number()?, number()?);
         let (oldest, dropped_bytes) = (number()?, number()?);
         let current = Stats {

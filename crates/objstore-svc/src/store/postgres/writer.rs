@@ -7,7 +7,7 @@
 //!    there are two: the first begins, locks and loads; the second writes and commits.
 //! 3. A batch that depends on no row needs no load. It is one round trip: begin, lock, write,
 //!    commit. It is decided before the newest revision is known, so its revisions count from 0.
-//! 4. The statements therefore add all revisions to those of the locked row ([`Writes`]), and the
+//! 4. The statements therefore add all revisions to those of the locked row (`writes.rs`), and the
 //!    writer shifts the revisions in answers and records after the commit.
 //! 5. Nothing may fail the batch after the commit: the runner would repeat its writes. An error
 //!    there is [`Failure::Unknown`], which is not repeated.
@@ -22,14 +22,18 @@ use std::sync::{
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
-    postgres::{Pool, Transaction},
+    postgres::{Pool, Statement, Transaction},
+    sql::PostgresRows,
 };
 use tokio::sync::mpsc;
 
 use super::{
-    super::shared::{LIMITS, Shared, cost},
-    load::{LOCK, Locked, load},
-    writes::Writes,
+    super::{
+        shared::{LIMITS, Shared, cost},
+        tables,
+    },
+    load::{Locked, load, lock},
+    writes::{ADVANCE, NOTIFY, STATEMENTS},
 };
 use crate::domain::{
     Answer, Record, Write,
@@ -98,13 +102,21 @@ impl Engine for Writer {
     ) -> Result<Vec<Answer>, Failure> {
         let Decided { mut answers, mut changes } = decided;
         let locked = {
-            let writes = Writes::of(&changes);
-            let parameters = writes.parameters();
-            let lock = locked.is_none().then_some(LOCK);
-            let statements: Vec<_> =
-                lock.into_iter().chain(writes.statements(&parameters)).collect();
-            let rows = transaction.commit(&statements).await?;
-            let locked = locked.map_or_else(|| Locked::read(rows.first()), Ok);
+            let mut rows = PostgresRows::default();
+            let Ok(()) = tables::write(&mut rows, &STATEMENTS, &changes, None);
+            let params = rows.params();
+            let lock = locked.is_none().then(lock);
+            let [revisions, bytes, clients] = changes.growth();
+            let advance: Statement<'_> = (ADVANCE, &[&revisions, &bytes, &clients]);
+            let notify: Statement<'_> = (NOTIFY, &[]);
+            let statements: Vec<_> = lock
+                .into_iter()
+                .chain(rows.statements(&params))
+                .chain((!changes.records.is_empty()).then_some(notify))
+                .chain((changes.before != changes.head).then_some(advance))
+                .collect();
+            let results = transaction.commit(&statements).await?;
+            let locked = locked.map_or_else(|| Locked::read(results.first()), Ok);
             // The batch is committed, so none of its writes may run again.
             locked.map_err(|error| Failure::Unknown(Arc::new(error)))?
         };

@@ -2,8 +2,11 @@
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::super::{Page, PageEnd, order::KeyRange, rows};
-use crate::domain::{Key, Pattern};
+use super::{
+    super::{Page, PageEnd, order::KeyRange, rows},
+    read,
+};
+use crate::domain::{Key, Pattern, StoredObject};
 
 /// Bytes of objects after which a page ends.
 const PAGE_BYTES: usize = 64 * 1024;
@@ -32,7 +35,7 @@ pub(super) fn page(
     search: &Search,
     limit: usize,
 ) -> rusqlite::Result<Page> {
-    let sql = format!("SELECT type, namespace, name, value, owner, revision {}", search.clauses);
+    let sql = format!("SELECT {} {}", *rows::OBJECT, search.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut found = statement.query(params_from_iter(&search.parameters))?;
     let mut objects = Vec::new();
@@ -41,7 +44,7 @@ pub(super) fn page(
         let Some(row) = found.next()? else {
             return Ok(Page { objects, more: false });
         };
-        let stored = rows::stored(&mut row.into())?;
+        let stored: StoredObject = read::row(row)?;
         bytes += stored.object.size();
         objects.push(stored);
     }
@@ -53,13 +56,13 @@ pub(super) fn page_end(
     search: &Search,
     limit: usize,
 ) -> rusqlite::Result<Option<PageEnd>> {
-    let sql = format!("SELECT type, namespace, name {}", search.clauses);
+    let sql = format!("SELECT {} {}", *rows::KEY, search.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut found = statement.query(params_from_iter(&search.parameters))?;
     let mut end = None;
     for _ in 0..limit {
         match found.next()? {
-            Some(row) => end = Some(rows::key(&mut row.into())?),
+            Some(row) => end = Some(read::row(row)?),
             None => return Ok(end.map(|key| PageEnd { key, more: false })),
         }
     }

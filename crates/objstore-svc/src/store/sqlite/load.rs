@@ -1,11 +1,14 @@
 //! Loads the rows that a batch depends on, each by its key.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{Arc, LazyLock},
+};
 
-use common::sql::Columns;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use common::sql::{Columns, Group as _};
+use rusqlite::{Connection, OptionalExtension as _};
 
-use super::{super::rows, read};
+use super::read;
 use crate::domain::{
     Cause, ClientId, Object, Timestamp, TokenDigest, WatchCounts,
     decide::{
@@ -19,12 +22,18 @@ pub(super) const COUNT_ENDED: &str =
     "SELECT count(*) FROM watches WHERE client = ?1 AND until > ?2";
 
 /// Objects whose last millisecond is before `?1`.
-pub(super) const EXPIRED: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
-     WHERE expires < ?1 ORDER BY expires";
+pub(super) static EXPIRED: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT {} FROM objects WHERE expires < ?1 ORDER BY expires", Object::of("objects"))
+});
 
 /// Presences whose last millisecond is before `?1`, each with its objects.
-pub(super) const GONE: &str = "SELECT client, type, namespace, name, value, owner, revision
-     FROM presences LEFT JOIN objects ON present = client WHERE until < ?1 ORDER BY until";
+pub(super) static GONE: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT client, {} FROM presences LEFT JOIN objects ON present = client
+         WHERE until < ?1 ORDER BY until",
+        Object::of("objects")
+    )
+});
 
 /// `head` is the head before the batch.
 pub(super) fn load(
@@ -34,7 +43,8 @@ pub(super) fn load(
 ) -> rusqlite::Result<LoadedRows> {
     let mut known = LoadedRows { head, ..LoadedRows::default() };
     for &key in &needs.owners {
-        known.owners.extend(read::owner_of(connection, key)?);
+        let owner = read::owner_of(connection, key)?;
+        known.owners.extend(owner.map(|owner| (key.clone(), owner)));
     }
     for &key in &needs.objects {
         if let Some(stored) = read::object(connection, key)? {
@@ -82,16 +92,14 @@ fn watching(
         .prepare_cached("SELECT watches, ended, position FROM clients WHERE id = ?1")?
         .query_row([id], |row| {
             let mut columns = Columns::from(row);
-            let open = rows::number(&mut columns)?;
-            let counts = WatchCounts { open, ended: rows::number(&mut columns)? };
-            Ok((counts, columns.read::<i64>()?))
+            Ok((WatchCounts::read(&mut columns)?, columns.read::<i64>()?))
         })
         .optional()?;
     let Some((mut counts, position)) = row else { return Ok(None) };
     let is_exact = counts.ended >= recount_at;
     if is_exact {
         let mut count = connection.prepare_cached(COUNT_ENDED)?;
-        counts.ended = count.query_row((id, position), |row| Ok(rows::number(&mut row.into())?))?;
+        counts.ended = count.query_row((id, position), |row| Ok(Columns::from(row).read()?))?;
     }
     Ok(Some(ClientWatches { counts, is_exact }))
 }
@@ -102,16 +110,13 @@ fn sessions(
 ) -> rusqlite::Result<Vec<(TokenDigest, Timestamp)>> {
     connection
         .prepare_cached("SELECT digest, expires FROM sessions WHERE client = ?1")?
-        .query_map([client.uuid().as_bytes()], |row| {
-            let mut columns = Columns::from(row);
-            Ok((columns.read()?, columns.read()?))
-        })?
+        .query_map([client.uuid().as_bytes()], read::row)?
         .collect()
 }
 
 /// The objects whose last millisecond is before `now`, within the limits of one write.
 fn expired(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<(Arc<Object>, Cause)>> {
-    let mut statement = connection.prepare_cached(EXPIRED)?;
+    let mut statement = connection.prepare_cached(&EXPIRED)?;
     let mut found = statement.query([now])?;
     let mut expired = Vec::new();
     let mut bytes = 0;
@@ -119,7 +124,7 @@ fn expired(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<(Arc
         && bytes < EXPIRE_BYTES
         && let Some(row) = found.next()?
     {
-        let object = rows::stored(&mut row.into())?.object;
+        let object: Object = read::row(row)?;
         bytes += object.size();
         expired.push((Arc::new(object), Cause::Expired));
     }
@@ -129,7 +134,7 @@ fn expired(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<(Arc
 /// Reads the objects of presences whose last millisecond is before `now`, within the limits of one
 /// write, and the clients of presences without an object.
 fn gone(connection: &Connection, now: Timestamp, known: &mut LoadedRows) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(GONE)?;
+    let mut statement = connection.prepare_cached(&GONE)?;
     let mut found = statement.query([now])?;
     let (mut count, mut bytes) = (0, 0);
     while count < EXPIRE_OBJECTS
@@ -137,12 +142,14 @@ fn gone(connection: &Connection, now: Timestamp, known: &mut LoadedRows) -> rusq
         && let Some(row) = found.next()?
     {
         count += 1;
-        match rows::gone(&mut row.into())? {
-            (_, Some(object)) => {
+        let mut columns = Columns::from(row);
+        let client = columns.read()?;
+        match Option::<Object>::read(&mut columns)? {
+            Some(object) => {
                 bytes += object.size();
                 known.expired.push((Arc::new(object), Cause::Gone));
             }
-            (client, None) => known.absent.push(client),
+            None => known.absent.push(client),
         }
     }
     Ok(())
@@ -164,14 +171,9 @@ fn due(connection: &Connection, Reap { before, now }: Reap) -> rusqlite::Result<
         more |= clients.len() >= REAP_CLIENTS;
         found.extend(clients);
     }
-    let mut statement =
-        connection.prepare_cached("SELECT unused_until, watches FROM clients WHERE id = ?1")?;
-    let clients = found.into_iter().map(|client| {
-        statement.query_row(params![client.uuid().as_bytes()], |row| {
-            let mut columns = Columns::from(row);
-            let unused_until = columns.read()?;
-            Ok(DueClient { client, unused_until, open: rows::number(&mut columns)? })
-        })
-    });
+    let sql = format!("SELECT {} FROM clients WHERE id = ?1", DueClient::of("clients"));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let clients =
+        found.iter().map(|client| statement.query_row([client.uuid().as_bytes()], read::row));
     Ok(Due { clients: clients.collect::<rusqlite::Result<_>>()?, more })
 }

@@ -1,14 +1,12 @@
-//! The change log: appends records, and trims the oldest by age and size.
+//! Trims the oldest records of the change log, by age and size.
 
-use common::sql::Columns;
-use rusqlite::{Connection, OptionalExtension as _, Row};
-use uuid::Uuid;
+use std::sync::LazyLock;
 
-use super::super::{
-    StoreConfig,
-    rows::{self, LogRow},
-};
-use crate::domain::{Record, Revision, Timestamp, decide::Head};
+use common::{group, sql::Group as _};
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::{super::StoreConfig, read};
+use crate::domain::{Revision, Timestamp, decide::Head};
 
 /// Maximum number of records that one trim deletes. It must exceed the number of records that are
 /// added between two trims: otherwise the change log grows beyond its limits.
@@ -22,6 +20,17 @@ pub(super) struct Oldest {
     /// Bytes of all records up to and including this one, deleted ones too.
     pub(super) bytes_through: i64,
 }
+
+group! {
+    Oldest {
+        revision: Revision = "revision",
+        at: Timestamp = "at",
+        bytes_through: i64 = "bytes_through",
+    }
+}
+
+static OLDEST: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {} FROM log ORDER BY revision", Oldest::of("log")));
 
 /// How much of the change log is kept.
 #[derive(Clone, Copy)]
@@ -59,13 +68,12 @@ impl Retention {
         head: Head,
         now: Option<Timestamp>,
     ) -> rusqlite::Result<Option<Oldest>> {
-        let mut statement = transaction
-            .prepare_cached("SELECT revision, at, bytes_through FROM log ORDER BY revision")?;
+        let mut statement = transaction.prepare_cached(&OLDEST)?;
         let mut rows = statement.query([])?;
         let mut kept = None;
         for _ in 0..=TRIM_BATCH {
             let Some(row) = rows.next()? else { break };
-            let oldest = read_oldest(row)?;
+            let oldest: Oldest = read::row(row)?;
             kept = Some(oldest);
             if !self.must_delete_oldest(oldest, head, now) {
                 break;
@@ -80,49 +88,6 @@ impl Retention {
 
 pub(super) const DROP_WATCHES: &str = "DELETE FROM watches WHERE until <= ?1";
 
-/// Appends records, each with its `bytes_through`.
-pub(super) fn append(
-    transaction: &Connection,
-    records: &[(Record, i64)],
-    at: Timestamp,
-) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare_cached(
-        "INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    )?;
-    for (Record { revision, entry }, bytes_through) in records {
-        let row = LogRow::of(entry);
-        let LogRow { event, parts: [kind, namespace, name], value, owner, client, cause, .. } = row;
-        let client = client.as_ref().map(|client| Uuid::as_bytes(client.uuid()));
-        statement.execute((
-            revision.cast_signed(),
-            at,
-            bytes_through,
-            event,
-            kind,
-            namespace,
-            name,
-            value,
-            owner,
-            client,
-            cause,
-            row.previous_owner,
-        ))?;
-    }
-    Ok(())
-}
-
 pub(super) fn oldest(connection: &Connection) -> rusqlite::Result<Option<Oldest>> {
-    connection
-        .query_row(
-            "SELECT revision, at, bytes_through FROM log ORDER BY revision LIMIT 1",
-            [],
-            read_oldest,
-        )
-        .optional()
-}
-
-fn read_oldest(row: &Row<'_>) -> rusqlite::Result<Oldest> {
-    let mut columns = Columns::from(row);
-    let revision = rows::number(&mut columns)?;
-    Ok(Oldest { revision, at: columns.read()?, bytes_through: columns.read()? })
+    connection.query_row(&format!("{} LIMIT 1", *OLDEST), [], read::row).optional()
 }

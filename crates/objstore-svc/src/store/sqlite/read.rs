@@ -1,13 +1,15 @@
 //! Reads single objects, sessions, clients and the change log.
 
-use common::sql::Columns;
-use rusqlite::{Connection, OptionalExtension as _};
+use std::sync::LazyLock;
+
+use common::sql::{Columns, Group};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use uuid::Uuid;
 
 use super::super::{ClientState, LogPage, PRESENCE_PAGE, Presence, rows};
 use crate::domain::{
-    AdoptedRules, ClientId, Epoch, Key, Owner, Pattern, Revision, Session, StoredObject, Timestamp,
-    TokenDigest, Watches,
+    AdoptedRules, ClientId, Epoch, Key, Owner, Pattern, Record, Revision, Session, StoredObject,
+    Timestamp, TokenDigest, Watches,
 };
 
 /// Maximum number of records in a page of the change log.
@@ -15,6 +17,11 @@ const LOG_PAGE: usize = 256;
 
 /// Bytes of records after which a page of the change log ends.
 const LOG_PAGE_BYTES: usize = 64 * 1024;
+
+/// Reads all columns of a row.
+pub(super) fn row<G: Group>(row: &Row<'_>) -> rusqlite::Result<G> {
+    Ok(G::read(&mut row.into())?)
+}
 
 /// Checks that the database can be read.
 pub(super) fn ping(connection: &Connection) -> rusqlite::Result<()> {
@@ -31,9 +38,7 @@ const BEGIN_EPOCH: &str = "UPDATE store SET epoch = ?1, epoch_start = (
 /// The epoch of the store. Begins one if the store is new, or a restored backup.
 pub(super) fn epoch(connection: &Connection) -> rusqlite::Result<Epoch> {
     connection.execute(BEGIN_EPOCH, [rand::random_range(1..=i64::MAX)])?;
-    connection.query_row("SELECT epoch, epoch_start FROM store", [], |row| {
-        Ok(rows::epoch(&mut row.into())?)
-    })
+    connection.query_row(&format!("SELECT {} FROM store", Epoch::of("store")), [], row)
 }
 
 pub(super) fn session(
@@ -41,22 +46,18 @@ pub(super) fn session(
     token: TokenDigest,
 ) -> rusqlite::Result<Option<Session>> {
     connection
-        .prepare_cached(
-            "SELECT client, expires, unused_until FROM sessions JOIN clients ON clients.id = client
-             WHERE digest = ?1",
-        )?
+        .prepare_cached(rows::SESSION)?
         .query_row([token.as_bytes()], |row| Ok(rows::session(&mut row.into())?))
         .optional()
 }
 
+static OBJECT: LazyLock<String> = LazyLock::new(|| {
+    let object = &*rows::OBJECT;
+    format!("SELECT {object} FROM objects WHERE type = ?1 AND namespace = ?2 AND name = ?3")
+});
+
 pub(super) fn object(connection: &Connection, key: &Key) -> rusqlite::Result<Option<StoredObject>> {
-    connection
-        .prepare_cached(
-            "SELECT type, namespace, name, value, owner, revision FROM objects
-             WHERE type = ?1 AND namespace = ?2 AND name = ?3",
-        )?
-        .query_row(key.parts(), |row| Ok(rows::stored(&mut row.into())?))
-        .optional()
+    connection.prepare_cached(&OBJECT)?.query_row(key.parts(), row).optional()
 }
 
 /// Whether the last millisecond of an object, or if `gone` of a presence, is before `now`.
@@ -80,35 +81,32 @@ pub(super) fn presences(
     before: Timestamp,
 ) -> rusqlite::Result<Vec<Presence>> {
     let limit = i64::try_from(PRESENCE_PAGE).unwrap_or(i64::MAX);
-    connection
-        .prepare_cached(
-            "SELECT until, client FROM presences WHERE until < ?1 AND (until, client) > (?2, ?3)
-             ORDER BY until, client LIMIT ?4",
-        )?
-        .query_map((before, until, client.as_bytes(), limit), |row| {
-            Ok(rows::presence(&mut row.into())?)
-        })?
-        .collect()
+    let sql = format!(
+        "SELECT {} FROM presences WHERE until < ?1 AND (until, client) > (?2, ?3)
+         ORDER BY until, client LIMIT ?4",
+        Presence::of("presences")
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_map((before, until, client.as_bytes(), limit), row)?.collect()
 }
 
-/// The key, owner and revision of an object.
+/// The owner and revision of an object.
 pub(super) fn owner_of(
     connection: &Connection,
     key: &Key,
-) -> rusqlite::Result<Option<(Key, (Owner, Revision))>> {
+) -> rusqlite::Result<Option<(Owner, Revision)>> {
     connection
         .prepare_cached(
-            "SELECT type, namespace, name, owner, revision FROM objects
+            "SELECT owner, revision FROM objects
              WHERE type = ?1 AND namespace = ?2 AND name = ?3",
         )?
-        .query_row(key.parts(), |row| Ok(rows::owned(&mut row.into())?))
+        .query_row(key.parts(), row)
         .optional()
 }
 
 pub(super) fn adopted_rules(connection: &Connection) -> rusqlite::Result<AdoptedRules> {
-    connection
-        .prepare_cached("SELECT rules, rules_revision FROM store")?
-        .query_row([], |row| Ok(rows::adopted_rules(&mut row.into())?))
+    let sql = format!("SELECT {} FROM store", AdoptedRules::of("store"));
+    connection.prepare_cached(&sql)?.query_row([], row)
 }
 
 /// The newest revision, and the start of the epoch. The newest record is never deleted, so it is in
@@ -119,10 +117,7 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<(Revision, Revis
             "SELECT max(epoch_start, coalesce((SELECT max(revision) FROM log), 0)), epoch_start
              FROM store",
         )?
-        .query_row([], |row| {
-            let mut columns = Columns::from(row);
-            Ok((rows::number(&mut columns)?, rows::number(&mut columns)?))
-        })
+        .query_row([], row)
 }
 
 /// The revision at which the open watch of a pattern began, if any. An open watch is the newest of
@@ -133,14 +128,11 @@ pub(super) fn open_watch(
     pattern: &Pattern,
 ) -> rusqlite::Result<Option<Revision>> {
     let [kind, namespace, name] = pattern.parts();
-    let newest = connection
+    let newest: Option<(Revision, Option<Revision>)> = connection
         .prepare_cached(NEWEST_WATCH)?
-        .query_row((client.uuid().as_bytes(), kind, namespace, name), |row| {
-            let mut columns = Columns::from(row);
-            Ok((rows::number(&mut columns)?, columns.is_null()?))
-        })
+        .query_row((client.uuid().as_bytes(), kind, namespace, name), row)
         .optional()?;
-    Ok(newest.filter(|&(_, is_open)| is_open).map(|(since, _)| since))
+    Ok(newest.filter(|(_, until)| until.is_none()).map(|(since, _)| since))
 }
 
 pub(super) const NEWEST_WATCH: &str = "SELECT since, until FROM watches
@@ -152,28 +144,27 @@ pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Res
     let (revision, epoch_start) = head(connection)?;
     let position = connection
         .prepare_cached("SELECT position FROM clients WHERE id = ?1")?
-        .query_row([client.uuid().as_bytes()], |row| Ok(rows::number(&mut row.into())?))
+        .query_row([client.uuid().as_bytes()], |row| Ok(Columns::from(row).read()?))
         .optional()?;
     let mut statement = connection.prepare_cached(
         "SELECT type, namespace, name, since, until FROM watches WHERE client = ?1",
     )?;
     let watches = statement.query_map([client.uuid().as_bytes()], |row| {
         let mut columns = Columns::from(row);
-        let pattern = rows::pattern(&mut columns)?;
-        let (since, until) = (rows::number(&mut columns)?, columns.read::<Option<i64>>()?);
-        Ok((pattern, since, until.map(i64::cast_unsigned)))
+        Ok((Pattern::read(&mut columns)?, columns.read()?, columns.read()?))
     })?;
     let watches = Watches::stored(watches.collect::<rusqlite::Result<Vec<_>>>()?);
     let rules = adopted_rules(connection)?;
     Ok(ClientState::new(revision, epoch_start, watches, position, rules))
 }
 
+static LOG: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT {} FROM log WHERE revision > ?1 ORDER BY revision", Record::of("log"))
+});
+
 /// Reads the records after `after`.
 pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<LogPage> {
-    let mut statement = connection.prepare_cached(
-        "SELECT revision, event, type, namespace, name, value, owner, client, cause, previous_owner
-         FROM log WHERE revision > ?1 ORDER BY revision",
-    )?;
+    let mut statement = connection.prepare_cached(&LOG)?;
     let mut found = statement.query([after.cast_signed()])?;
     let mut records = Vec::new();
     let mut bytes = 0;
@@ -181,7 +172,7 @@ pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<
         && bytes < LOG_PAGE_BYTES
         && let Some(row) = found.next()?
     {
-        let record = rows::record(&mut row.into())?;
+        let record: Record = self::row(row)?;
         bytes += record.entry.size();
         records.push(record);
     }

@@ -1,108 +1,34 @@
-//! Writes the rows that a batch changes, table by table.
+//! The statements of SQLite that write rows.
 
-use common::sql::SqliteRows;
-use rusqlite::{Connection, Params};
+use super::super::tables::Statements;
 
-use super::{super::tables, log};
-use crate::domain::{
-    Timestamp,
-    decide::{Changes, SetObject},
+pub(super) const STATEMENTS: Statements = Statements {
+    prune_watches: "DELETE FROM watches
+         WHERE client = ?1 AND until <= (SELECT position FROM clients WHERE id = ?1)",
+    postpone: "UPDATE clients SET unused_until = ?2 WHERE id = ?1 AND unused_until < ?2",
+    end: "UPDATE sessions SET digest = ?2, expires = ?3 WHERE digest = ?1",
+    extend: "UPDATE sessions SET expires = max(expires, ?2) WHERE digest = ?1",
+    move_position: "UPDATE clients SET position = ?2 WHERE id = ?1 AND position < ?2",
+    append: "INSERT INTO log (revision, bytes_through, event, type, namespace, name, value, owner, client,
+             cause, previous_owner, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    set: "INSERT INTO objects (type, namespace, name, value, owner, revision, expires, present)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (type, namespace, name) DO UPDATE
+         SET value = excluded.value, owner = excluded.owner, revision = excluded.revision,
+             expires = excluded.expires, present = excluded.present",
+    begin_presence: "INSERT INTO presences VALUES (?1, ?2)
+         ON CONFLICT (client) DO UPDATE SET until = max(until, excluded.until)",
+    keep_presence: "UPDATE presences SET until = ?2 WHERE client = ?1",
+    adopt_rules: "UPDATE store SET rules = ?1, rules_revision = ?2",
 };
-
-/// Deletes the ended watches of a client up to its position.
-pub(super) const PRUNE_WATCHES: &str = "DELETE FROM watches
-     WHERE client = ?1 AND until <= (SELECT position FROM clients WHERE id = ?1)";
-
-const POSTPONE: &str = "UPDATE clients SET unused_until = ?2 WHERE id = ?1 AND unused_until < ?2";
-
-const END: &str = "UPDATE sessions SET digest = ?2, expires = ?3 WHERE digest = ?1";
-
-const EXTEND: &str = "UPDATE sessions SET expires = max(expires, ?2) WHERE digest = ?1";
-
-const MOVE_POSITION: &str = "UPDATE clients SET position = ?2 WHERE id = ?1 AND position < ?2";
-
-const SET: &str =
-    "INSERT INTO objects (type, namespace, name, value, owner, revision, expires, present)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-     ON CONFLICT (type, namespace, name) DO UPDATE
-     SET value = excluded.value, owner = excluded.owner, revision = excluded.revision,
-         expires = excluded.expires, present = excluded.present";
-
-const ADOPT_RULES: &str = "UPDATE store SET rules = ?1, rules_revision = ?2";
-
-const BEGIN_PRESENCE: &str = "INSERT INTO presences VALUES (?1, ?2)
-     ON CONFLICT (client) DO UPDATE SET until = max(until, excluded.until)";
-
-const KEEP_PRESENCE: &str = "UPDATE presences SET until = ?2 WHERE client = ?1";
-
-/// `at` is the time of the new records of the change log, and of the sets.
-pub(super) fn write(
-    transaction: &Connection,
-    changes: &Changes,
-    at: Timestamp,
-) -> rusqlite::Result<()> {
-    let each = Each(transaction);
-    each.run(
-        PRUNE_WATCHES,
-        changes.pruned_clients.iter().map(|client| [client.uuid().as_bytes()]),
-    )?;
-    tables::write(&mut SqliteRows(transaction), changes)?;
-    let postponed = changes.postponed_removals.iter();
-    each.run(POSTPONE, postponed.map(|(client, until)| (client.uuid().as_bytes(), until)))?;
-    let ended = changes.ended_sessions.iter();
-    let ended = ended.map(|(token, at)| (*token.as_bytes(), *token.ended().as_bytes(), at));
-    each.run(END, ended)?;
-    let extended = changes.extended_sessions.iter();
-    each.run(EXTEND, extended.map(|(token, expires)| (token.as_bytes(), expires)))?;
-    let positions = changes.positions.iter();
-    let positions =
-        positions.map(|(client, position)| (client.uuid().as_bytes(), position.cast_signed()));
-    each.run(MOVE_POSITION, positions)?;
-    let set = changes.set_objects.iter().map(|SetObject { object, revision, lifespan }| {
-        let [kind, namespace, name] = object.key.parts();
-        let (value, owner) = (object.value.as_bytes(), object.owner.as_str());
-        let expires = lifespan.ttl.map(|ttl| at.saturating_add(ttl.millis()));
-        let present = lifespan.presence.as_ref().map(|client| client.uuid().as_bytes());
-        (kind, namespace, name, value, owner, revision.cast_signed(), expires, present)
-    });
-    each.run(SET, set)?;
-    for (sql, presences) in
-        [(BEGIN_PRESENCE, &changes.begun_presences), (KEEP_PRESENCE, &changes.kept_presences)]
-    {
-        let presences = presences.iter();
-        let until =
-            presences.map(|(id, millis)| (id.uuid().as_bytes(), at.saturating_add(*millis)));
-        each.run(sql, until)?;
-    }
-    let rules = changes.rules.as_slice().iter();
-    each.run(ADOPT_RULES, rules.map(|rules| (rules.digest.0, rules.revision.cast_signed())))?;
-    log::append(transaction, &changes.records, at)
-}
-
-struct Each<'c>(&'c Connection);
-
-impl Each<'_> {
-    /// Executes a statement once for each row of parameters.
-    fn run<P: Params>(
-        &self,
-        sql: &str,
-        rows: impl ExactSizeIterator<Item = P>,
-    ) -> rusqlite::Result<()> {
-        if rows.len() == 0 {
-            return Ok(());
-        }
-        let mut statement = self.0.prepare_cached(sql)?;
-        for row in rows {
-            statement.execute(row)?;
-        }
-        Ok(())
-    }
-}
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::Connection;
+
     use super::{
-        super::{load, migrations::migrations, read},
+        super::{load, log, migrations::migrations, read},
         *,
     };
 
@@ -112,11 +38,11 @@ mod tests {
         migrations::runner().run(&mut connection).unwrap();
         for (sql, seek) in [
             (read::NEWEST_WATCH, "PRIMARY KEY (client=? AND type=? AND namespace=? AND name=?)"),
-            (PRUNE_WATCHES, "INDEX watches_ended (client=? AND until<?)"),
+            (STATEMENTS.prune_watches, "INDEX watches_ended (client=? AND until<?)"),
             (load::COUNT_ENDED, "COVERING INDEX watches_ended (client=? AND until>?)"),
             (log::DROP_WATCHES, "INDEX watches_by_end (until<?)"),
-            (load::EXPIRED, "INDEX objects_by_expiry (expires<?)"),
-            (load::GONE, "COVERING INDEX presences_by_end (until<?)"),
+            (&load::EXPIRED, "INDEX objects_by_expiry (expires<?)"),
+            (&load::GONE, "COVERING INDEX presences_by_end (until<?)"),
             (read::EXPIRED, "INDEX objects_by_expiry (expires<?)"),
             (read::GONE, "INDEX presences_by_end (until<?)"),
         ] {

@@ -23,6 +23,7 @@ use std::{
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
+    sql::SqliteRows,
     sqlite::{Embedded, failure},
 };
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
@@ -32,12 +33,13 @@ use super::{
     super::{
         FeedItem, Stats, StoreConfig, now,
         shared::{LIMITS, Shared, cost},
+        tables,
     },
     ObjectCache,
     load::load,
     log::{self, Oldest, Retention},
     read,
-    write::write,
+    write::STATEMENTS,
 };
 use crate::domain::{
     Answer, Write,
@@ -162,7 +164,7 @@ impl Engine for Writer {
     ) -> Result<Vec<Answer>, Failure> {
         let Decided { answers, mut changes } = decided;
         let at = now();
-        write(&open, &changes, at).map_err(failure)?;
+        tables::write(&mut SqliteRows(&open), &STATEMENTS, &changes, Some(at)).map_err(failure)?;
         let head = changes.head;
         let mut oldest = self.state.get().oldest;
         if changes.trims {
