@@ -78,17 +78,6 @@ struct Batch<'a> {
     counted: HashSet<ClientId>,
     /// Clients whose presence begins.
     present: HashSet<ClientId>,
-    open: HashMap<(ClientId, &'a Pattern), Open>,
-}
-
-/// Whether a client watches a pattern.
-#[derive(Clone, Copy)]
-enum Open {
-    No,
-    /// Since before the batch: the revision of the watch.
-    Before(Revision),
-    /// Since this batch: an index into [`Changes::new_watches`].
-    Begun(usize),
 }
 
 impl<'a> Batch<'a> {
@@ -106,7 +95,6 @@ impl<'a> Batch<'a> {
             ended: HashMap::new(),
             counted: HashSet::new(),
             present: HashSet::new(),
-            open: HashMap::new(),
         }
     }
 
@@ -313,46 +301,35 @@ impl<'a> Batch<'a> {
         more
     }
 
-    fn watch(&mut self, client: ClientId, pattern: &'a Pattern) -> Result<(), Refusal> {
-        if !matches!(self.open(client, pattern), Open::No) {
+    fn watch(&mut self, client: ClientId, pattern: &Pattern) -> Result<(), Refusal> {
+        let watch = (client, pattern.clone());
+        if self.known.watches.contains_key(&watch) {
             return Ok(());
         }
         let watching = self.known.clients.get_mut(&client).ok_or(Refusal::ClientRemoved)?;
         watching.counts = watching.counts.begin(self.rules.max_watches)?;
         self.counted.insert(client);
         let since = self.append(Entry::Watch(client, pattern.clone()));
-        self.open.insert((client, pattern), Open::Begun(self.changes.new_watches.len()));
+        self.known.watches.insert(watch, since);
         let pattern = pattern.clone();
         self.changes.new_watches.push(WatchRow { client, pattern, since, until: None });
         Ok(())
     }
 
-    fn unwatch(&mut self, client: ClientId, pattern: &'a Pattern) {
-        let open = self.open(client, pattern);
-        if matches!(open, Open::No) {
-            return;
-        }
+    fn unwatch(&mut self, client: ClientId, pattern: &Pattern) {
+        let Some(since) = self.known.watches.remove(&(client, pattern.clone())) else { return };
         let until = Some(self.append(Entry::Unwatch(client, pattern.clone())));
-        self.open.insert((client, pattern), Open::No);
-        match open {
-            Open::No => {}
-            Open::Before(since) => {
-                let pattern = pattern.clone();
-                self.changes.ended_watches.push(WatchRow { client, pattern, since, until });
-            }
-            Open::Begun(index) => self.changes.new_watches[index].until = until,
+        let new_watches = &mut self.changes.new_watches;
+        if let Ok(index) = new_watches.binary_search_by_key(&since, |watch| watch.since) {
+            new_watches[index].until = until;
+        } else {
+            let pattern = pattern.clone();
+            self.changes.ended_watches.push(WatchRow { client, pattern, since, until });
         }
         if let Some(watching) = self.known.clients.get_mut(&client) {
             watching.counts = watching.counts.end();
             self.counted.insert(client);
         }
-    }
-
-    fn open(&self, client: ClientId, pattern: &'a Pattern) -> Open {
-        self.open.get(&(client, pattern)).copied().unwrap_or_else(|| {
-            let before = self.known.watches.get(&(client, pattern.clone()));
-            before.map_or(Open::No, |&since| Open::Before(since))
-        })
     }
 
     fn append(&mut self, entry: Entry) -> Revision {

@@ -45,7 +45,7 @@ pub(crate) struct Changes {
     pub(crate) ended_presences: Vec<ClientId>,
     /// Watches from before the batch that end in it.
     pub(crate) ended_watches: Vec<WatchRow>,
-    /// Watches that begin in the batch. Some also end in it.
+    /// Watches that begin in the batch, in the order of `since`. Some also end in it.
     pub(crate) new_watches: Vec<WatchRow>,
     /// New positions of clients, unless the stored one is greater.
     pub(crate) positions: Vec<(ClientId, Revision)>,
