@@ -351,12 +351,7 @@ impl<'a> Batch<'a> {
         }
         let millis = self.rules.grace.without_stream();
         changes.begun_presences.extend(self.present.into_iter().map(|client| (client, millis)));
-        for (client, unused_until) in self.unused {
-            match unused_until {
-                Some(until) => changes.postponed_removals.push((client, until)),
-                None => changes.used_clients.push(client),
-            }
-        }
+        changes.unused.extend(self.unused);
         changes.new_sessions.extend(self.begun.into_values());
         changes.extended_sessions.extend(self.extended);
         changes.ended_sessions.extend(self.ended);

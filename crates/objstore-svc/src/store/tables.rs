@@ -12,8 +12,9 @@ use crate::domain::{
 pub(super) struct Statements {
     /// Deletes the ended watches of a client up to its position: client.
     pub(super) prune_watches: &'static str,
-    /// Sets `unused_until` of an unused client, unless the stored one is later: client, time.
-    pub(super) postpone: &'static str,
+    /// Sets when an unused client is removed, unless the stored time is later: client, time. Without a
+    /// time, the client is used.
+    pub(super) unused_until: &'static str,
     /// Ends a session: its digest, the digest of the ended session, time.
     pub(super) end: &'static str,
     /// Extends a session, unless it expires later: digest, time.
@@ -41,13 +42,6 @@ const COUNTS: Table<(ClientId, WatchCounts)> = Table {
         params.push(client.param());
         counts.params(params);
     },
-};
-
-const USED_CLIENTS: Table<ClientId> = Table {
-    name: "clients",
-    key: NewClient::DELETE.key,
-    values: &[("unused_until", Kind::Int)],
-    params: |client, params| params.extend([client.param(), Param::Null]),
 };
 
 const WATCHES_OF_CLIENTS: Table<ClientId> = Table {
@@ -82,13 +76,12 @@ pub(super) fn write<'a, W: StatementWriter<'a>>(
     rows.delete(&NewClient::DELETE, &changes.deleted_clients)?;
     rows.insert(&NewClient::INSERT, &changes.new_clients)?;
     rows.update(&COUNTS, &changes.watch_counts)?;
-    rows.update(&USED_CLIENTS, &changes.used_clients)?;
     rows.insert(&NewSession::INSERT, &changes.new_sessions)?;
     rows.delete(&OBJECTS, &changes.deleted_objects)?;
     rows.delete(&Presence::DELETE, &changes.ended_presences)?;
     rows.update(&WatchRow::UPDATE, &changes.ended_watches)?;
     rows.insert(&WatchRow::INSERT, &changes.new_watches)?;
-    rows.execute(sql.postpone, &changes.postponed_removals, Group::params)?;
+    rows.execute(sql.unused_until, &changes.unused, Group::params)?;
     rows.execute(sql.end, &changes.ended_sessions, |(token, at), params| {
         params.extend([token.param(), token.ended().param().owned(), at.param()]);
     })?;

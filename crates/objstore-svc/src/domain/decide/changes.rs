@@ -24,9 +24,8 @@ pub(crate) struct Changes {
     pub(crate) new_clients: Vec<NewClient>,
     /// New numbers of watches of clients that existed before.
     pub(crate) watch_counts: Vec<(ClientId, WatchCounts)>,
-    /// New `unused_until` of unused clients, unless the stored one is later.
-    pub(crate) postponed_removals: Vec<(ClientId, Timestamp)>,
-    pub(crate) used_clients: Vec<ClientId>,
+    /// New `unused_until` of unused clients, unless the stored one is later; `None` if they are used.
+    pub(crate) unused: Vec<(ClientId, Option<Timestamp>)>,
     pub(crate) new_sessions: Vec<NewSession>,
     /// Sessions to end before others are extended, each with the time. They get the digest
     /// [`TokenDigest::ended`].

@@ -209,13 +209,10 @@ impl Rows {
         for (client, counts) in changes.watch_counts {
             self.clients.get_mut(&client).unwrap().counts = counts;
         }
-        for (client, until) in changes.postponed_removals {
+        for (client, until) in changes.unused {
             if let Some(row) = self.clients.get_mut(&client) {
-                row.unused_until = row.unused_until.map(|before| before.max(until));
+                row.unused_until = row.unused_until.and_then(|before| Some(before.max(until?)));
             }
-        }
-        for client in changes.used_clients {
-            self.clients.entry(client).and_modify(|row| row.unused_until = None);
         }
         for NewSession { token, client, expires } in changes.new_sessions {
             assert!(self.clients.contains_key(&client));

@@ -193,8 +193,7 @@ fn a_client_can_register_and_be_used_in_one_batch() {
     ];
     let (_, changes) = decided(known(), &writes);
     assert_eq!(changes.new_clients[0].unused_until, None);
-    assert_eq!(changes.postponed_removals, [(other, Session::removal_time(9))]);
-    assert!(changes.used_clients.is_empty());
+    assert_eq!(changes.unused, [(other, Some(Session::removal_time(9)))]);
 }
 
 #[test]
@@ -224,7 +223,7 @@ fn clients_without_sessions_and_unused_clients_are_removed() {
     let (answers, changes) = decide(&rules(), known, &batch).unwrap();
     assert_eq!(answers, [Ok(Done { revision: 12, more: true })]);
     assert_eq!(changes.deleted_clients, [client(1), client(3)]);
-    assert_eq!((changes.used_clients, changes.head.clients), (vec![client(4)], 3));
+    assert_eq!((changes.unused, changes.head.clients), (vec![(client(4), None)], 3));
     assert!(changes.deleted_sessions == [over(1).0, over(2).0, live(3).0]);
 }
 

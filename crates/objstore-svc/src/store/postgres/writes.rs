@@ -9,9 +9,9 @@ use super::super::tables::Statements;
 pub(super) const STATEMENTS: Statements = Statements {
     prune_watches: "DELETE FROM watches USING clients
          WHERE clients.id = ANY ($1) AND client = clients.id AND until <= position",
-    postpone: "UPDATE clients SET unused_until = new.until
+    unused_until: "UPDATE clients SET unused_until = new.until
          FROM unnest($1::uuid[], $2::bigint[]) AS new (id, until)
-         WHERE clients.id = new.id AND unused_until < new.until",
+         WHERE clients.id = new.id AND (new.until IS NULL OR unused_until < new.until)",
     end: "UPDATE sessions SET digest = ended.after, expires = ended.at
          FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS ended (before, after, at)
          WHERE sessions.digest = ended.before",

@@ -5,7 +5,8 @@ use super::super::tables::Statements;
 pub(super) const STATEMENTS: Statements = Statements {
     prune_watches: "DELETE FROM watches
          WHERE client = ?1 AND until <= (SELECT position FROM clients WHERE id = ?1)",
-    postpone: "UPDATE clients SET unused_until = ?2 WHERE id = ?1 AND unused_until < ?2",
+    unused_until: "UPDATE clients SET unused_until = ?2
+         WHERE id = ?1 AND (?2 IS NULL OR unused_until < ?2)",
     end: "UPDATE sessions SET digest = ?2, expires = ?3 WHERE digest = ?1",
     extend: "UPDATE sessions SET expires = max(expires, ?2) WHERE digest = ?1",
     move_position: "UPDATE clients SET position = ?2 WHERE id = ?1 AND position < ?2",
