@@ -76,7 +76,7 @@ pub(crate) use event::{Event, EventData, EventType, Fact, NewEvent};
 pub(crate) use field_error::FieldError;
 pub(crate) use id::{Id, IdGenerator};
 pub(crate) use invitation::Invitation;
-pub(crate) use ledger::{Account, BalanceLine, LedgerEntry, LineKind, Posting};
+pub(crate) use ledger::{Account, BalanceLine, LedgerEntry, LineKind, Posting, are_balanced};
 pub(crate) use link::{DecimalAmount, Link, LinkDigest, LinkSecret};
 pub(crate) use merchant::{
     Country, Descriptor, Email, Iban, Merchant, MerchantDetails, MerchantUpdate, Name, Notes,

@@ -12,6 +12,8 @@
 //!    A negative balance of the acquirer's account is money that the acquirer owes to the service.
 //! 5. A constructor returns `None` if an amount overflows. Nothing is booked then.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::{
@@ -122,19 +124,29 @@ impl LedgerEntry {
         }
     }
 
+    /// An entry as no constructor makes it.
+    #[cfg(test)]
+    pub(crate) fn of(postings: Vec<Posting>) -> Self {
+        Self(postings)
+    }
+
     pub(crate) fn postings(&self) -> &[Posting] {
         &self.0
     }
 
-    #[cfg(test)]
     pub(crate) fn is_balanced(&self) -> bool {
-        let mut sums = std::collections::BTreeMap::<Currency, i128>::new();
-        for Posting { money, .. } in &self.0 {
-            let sum = sums.entry(money.currency).or_default();
-            *sum = sum.saturating_add(i128::from(money.minor));
-        }
-        sums.values().all(|&sum| sum == 0)
+        are_balanced(self.0.iter().map(|posting| &posting.money))
     }
+}
+
+/// Whether the money of postings sums to 0 in each currency.
+pub(crate) fn are_balanced<'a>(postings: impl Iterator<Item = &'a Money>) -> bool {
+    let mut sums = BTreeMap::<Currency, i128>::new();
+    for money in postings {
+        let sum = sums.entry(money.currency).or_default();
+        *sum = sum.saturating_add(money.minor.into());
+    }
+    sums.values().all(|&sum| sum == 0)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -87,6 +87,13 @@ impl Amounts {
         self.amount.saturating_sub(self.captured).saturating_sub(self.voided)
     }
 
+    /// What must be true of every transaction. The database has the same constraints.
+    pub(crate) fn are_possible(&self) -> bool {
+        let Self { amount, captured, refunded, voided, disputed, successful: _ } = *self;
+        let parts = [captured, refunded, voided, disputed];
+        parts.iter().all(|&part| part >= 0) && captured.saturating_add(voided) <= amount
+    }
+
     /// The amount that can still be refunded.
     pub(crate) fn refundable(&self) -> i64 {
         self.captured.saturating_sub(self.refunded).saturating_sub(self.disputed).max(0)

@@ -3,13 +3,15 @@
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher as _},
+    sync::Arc,
     time::Duration,
 };
 
-use common::batch::{Cost, Decided, Limits, Panicked};
+use common::batch::{Cost, Decided, Failure, Limits, Panicked};
 
-use crate::domain::write::{
-    Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes,
+use crate::domain::{
+    Id,
+    write::{Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes},
 };
 
 /// The answer to a write, or why it was rejected. A rejected write changed nothing.
@@ -54,6 +56,19 @@ fn hash(name: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     hasher.finish()
+}
+
+/// A batch with a line whose postings do not sum to 0 is not written.
+#[derive(Debug, thiserror::Error)]
+#[error("the postings of the line {0} do not sum to 0")]
+struct Unbalanced(Id);
+
+/// Checks what a decision must never break, before the changes are written.
+pub(super) fn verify(changes: &Changes) -> Result<(), Failure> {
+    match changes.unbalanced_line() {
+        Some(line) => Err(Failure::Write(Arc::new(Unbalanced(line)))),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn decide(

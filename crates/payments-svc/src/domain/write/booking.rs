@@ -114,6 +114,7 @@ impl Batch {
         change: &TransactionChange,
     ) {
         loaded.state = loaded.state.apply(change);
+        assert!(loaded.state.amounts.are_possible(), "impossible amounts of {transaction}");
         let Amounts { captured, refunded, voided, disputed, .. } = loaded.state.amounts;
         let steps = loaded.state.steps;
         self.known.transactions.insert(transaction, loaded);
@@ -141,6 +142,7 @@ impl Batch {
     }
 
     pub(crate) fn post(&mut self, line: Id, entry: &LedgerEntry) {
+        assert!(entry.is_balanced(), "the postings of {line} do not sum to 0");
         for (number, &Posting { account, money }) in (0..).zip(entry.postings()) {
             self.rows.postings.insert(PostingRow { line, number, account, money });
         }

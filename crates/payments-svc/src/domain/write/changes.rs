@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use common::sql::{Row as _, RowWriter};
 
 use super::BatchRows;
-use crate::domain::{AcquirerKey, Descriptor, Email, Id, Merchant, MerchantDetails, Name, User};
+use crate::domain::{
+    AcquirerKey, Descriptor, Email, Id, Merchant, MerchantDetails, Name, User, are_balanced,
+};
 
 /// The row changes of a batch.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,6 +20,15 @@ pub(crate) struct Changes {
 impl Changes {
     pub(crate) fn is_empty(&self) -> bool {
         !self.rows.are_changed() && self.users.is_empty()
+    }
+
+    /// A line whose postings do not sum to 0. A decision that adds one is a bug, and panics: this
+    /// finds what it did not see, before it is written.
+    pub(crate) fn unbalanced_line(&self) -> Option<Id> {
+        let postings: Vec<_> = self.rows.postings.new_rows().collect();
+        let lines = postings.chunk_by(|one, other| one.line == other.line);
+        let mut lines = lines.filter(|line| !are_balanced(line.iter().map(|row| &row.money)));
+        lines.next().and_then(|line| line.first()).map(|row| row.line)
     }
 
     /// Writes the changes. All batches write in this order, and the rows of a table in the order of

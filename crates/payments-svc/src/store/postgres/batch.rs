@@ -171,6 +171,7 @@ impl Engine for Writer {
         decided: Decided<WriteResult, Changes>,
     ) -> Result<Vec<WriteResult>, Failure> {
         if !decided.changes.is_empty() {
+            batch::verify(&decided.changes)?;
             write(open, &decided.changes).await?;
         }
         Ok(decided.answers)

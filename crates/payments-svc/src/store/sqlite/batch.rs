@@ -106,6 +106,7 @@ impl Engine for Writer {
         decided: Decided<WriteResult, Changes>,
     ) -> Result<Vec<WriteResult>, Failure> {
         if !decided.changes.is_empty() {
+            batch::verify(&decided.changes)?;
             write(&open, &decided.changes, self.ids.borrow().last()).map_err(failure)?;
             let _changing = self.transactions.change(&decided.changes);
             self.db.commit(open).map_err(failure)?;

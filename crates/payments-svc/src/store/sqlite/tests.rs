@@ -18,14 +18,14 @@ use super::{
     *,
 };
 use crate::domain::{
-    AcquirerKey, AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, CardOnFile, Challenge,
-    Id, MovementRequest, OutboxEntry, OutboxKind, PageQuery, PayoutFormat, PayoutRun, Postponed,
-    QueuedEntry, SavedCard, SendingReport, Transaction, TransactionTerms, TransactionVersion,
-    UnansweredPayment,
-    actions::{Move, RecordSending},
+    Account, AcquirerKey, AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, CardOnFile,
+    Challenge, Currency, Id, Money, MovementRequest, OutboxEntry, OutboxKind, PageQuery,
+    PayoutFormat, PayoutRun, Postponed, QueuedEntry, SavedCard, SendingReport, Transaction,
+    TransactionTerms, TransactionVersion, UnansweredPayment,
+    actions::{CreateApp, Move, RecordSending},
     write::{
-        ApiKeyRow, Changes, KeyState, KeyedRequest, OutboxRow, PendingChallenge, PendingRow,
-        StoredIdempotencyKey,
+        Action, ActionResult, ApiKeyRow, Batch, Changes, KeyState, KeyedRequest, Needs, OutboxRow,
+        Outcome, PendingChallenge, PendingRow, PostingRow, StoredIdempotencyKey, done,
         tests::{
             generators::{batches, setup_batches},
             model::Tables,
@@ -500,4 +500,30 @@ fn a_cached_transaction_is_valid_for_its_app_until_access_ends() {
     read_before.keep(&Bytes::from_static(JSON));
     assert!(matches!(cache.look_up(Id::MAX, app), LookUp::Absent(_)));
     assert_eq!(hits(&cache, transaction, app), 2);
+}
+
+/// Books a posting without its counterpart, past the check of the decision.
+#[derive(Debug)]
+struct Unbalanced;
+
+impl Action for Unbalanced {
+    fn needs(&self, _: &mut Needs) {}
+
+    fn decide(&self, batch: &mut Batch) -> ActionResult {
+        let (line, number, account) = (batch.id(), 0, Account::Fees);
+        let money = Money { currency: Currency::EUR, minor: 1 };
+        batch.rows.postings.insert(PostingRow { line, number, account, money });
+        done(Outcome::Done)
+    }
+}
+
+#[tokio::test]
+async fn a_line_whose_postings_do_not_sum_to_zero_is_not_written() {
+    let (dir, store, _) = store_with(0).await;
+    let name = || CreateApp { name: None, digest: ApiKeyDigest::of("another key") };
+    let (unbalanced, created) = tokio::join!(store.write(Unbalanced), store.write(name()));
+    assert!(unbalanced.is_err());
+    assert!(created.unwrap().is_ok());
+    super::check(dir.path(), Scope::Everything, &Progress::new("check")).unwrap();
+    store.close().await;
 }

@@ -1,7 +1,10 @@
 //! The limits of balances, and writes that panic.
 
 use super::*;
-use crate::domain::{LineKind, MovementError, Overflow};
+use crate::domain::{
+    Account, Amounts, Currency, Fee, LedgerEntry, LineKind, Money, MovementError, Overflow,
+    Posting, TransactionChange, write,
+};
 
 const OVERFLOW: Rejection = Rejection::Movement(MovementError::Overflow(Overflow));
 
@@ -78,4 +81,73 @@ fn the_index_of_a_panicking_write_is_returned() {
     let known = run.tables.load(&needs, (at(99), Vec::new()), (SHARDS, 0));
     let decided = decide(known, &writes.iter().collect::<Vec<_>>());
     assert_eq!(decided.map(|(answers, _)| answers), Err(2));
+}
+
+/// An action with a bug: its decision is this function.
+struct Bug(fn(&mut write::Batch) -> ActionResult);
+
+impl std::fmt::Debug for Bug {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Bug")
+    }
+}
+
+impl Action for Bug {
+    fn needs(&self, _: &mut Needs) {}
+
+    fn decide(&self, batch: &mut write::Batch) -> ActionResult {
+        (self.0)(batch)
+    }
+}
+
+/// The changes of this decision about all rows. `Err` if it panics.
+fn decided(bug: fn(&mut write::Batch) -> ActionResult) -> Result<Changes, usize> {
+    let tables = BatchTester::new().tables;
+    let known = tables.load(&tables.all(), (at(99), ids(1, IDS_PER_WRITE)), (SHARDS, 0));
+    decide(known, &[&Write::from(Bug(bug))]).map(|(_, changes)| changes)
+}
+
+const EURO: Money = Money { currency: Currency::EUR, minor: 100 };
+
+#[test]
+fn a_decision_that_books_an_unbalanced_entry_panics() {
+    let posted = decided(|batch| {
+        let posting = Posting { account: Account::Fees, money: EURO };
+        batch.post(id(1), &LedgerEntry::of(vec![posting]));
+        done(Outcome::Done)
+    });
+    assert_eq!(posted, Err(0));
+}
+
+#[test]
+fn a_decision_that_captures_more_than_was_authorized_panics() {
+    let moved = decided(|batch| {
+        let (&transaction, loaded) = batch.known.transactions.iter().next().unwrap();
+        let amounts = loaded.state.amounts;
+        let change = TransactionChange {
+            movement: None,
+            amount: 0,
+            amounts: Amounts { captured: amounts.amount + 1, ..amounts },
+            captures: Vec::new(),
+            balance: 0,
+            fee: Fee::default(),
+            booking: None,
+        };
+        batch.record_change(transaction, change, None, StepOrigin::Dispute(id(1)))?;
+        done(Outcome::Done)
+    });
+    assert_eq!(moved, Err(0));
+}
+
+#[test]
+fn an_unbalanced_line_is_found_before_it_is_written() {
+    let changes = decided(|batch| {
+        for (line, number, minor) in [(1, 0, 100), (1, 1, -100), (2, 0, 100), (2, 1, -99)] {
+            let money = Money { minor, ..EURO };
+            let row = PostingRow { line: id(line), number, account: Account::Fees, money };
+            batch.rows.postings.insert(row);
+        }
+        done(Outcome::Done)
+    });
+    assert_eq!(changes.unwrap().unbalanced_line(), Some(id(2)));
 }
