@@ -9,7 +9,7 @@
 //!
 //! `docs/glossary.md` explains the words. The path of a payment through the modules:
 //!
-//! 1. `write` lists every change of the store, and decides a batch of them.
+//! 1. `actions` has every change of the store. `write` decides a batch of them.
 //! 2. `BeginPayment` records a pending payment, `ChallengePayment` a challenge of 3-D Secure, and
 //!    `ConcludePayment` the outcome (`payment`). The pending payment becomes a `transaction`.
 //! 3. `Move` captures, refunds or voids (`movement`). It books `ledger` entries, adds a step to the

@@ -40,7 +40,7 @@ use super::{
 mod batch;
 mod booking;
 mod changes;
-mod known;
+mod loaded;
 mod needs;
 mod rows;
 #[cfg(test)]
@@ -48,7 +48,7 @@ pub(crate) mod tests;
 
 pub(crate) use batch::{ActionResult, Batch, MAX_BALANCE, decide, done};
 pub(crate) use changes::{Changes, MerchantTexts, StepOrigin};
-pub(crate) use known::{
+pub(crate) use loaded::{
     KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingContext, StoredIdempotencyKey,
 };
 pub(crate) use needs::{CapturesToLoad, Needs};

@@ -48,7 +48,7 @@ pub(super) struct Query {
     pub(super) keys: fn(&Needs) -> Vec<Param<'_>>,
     /// The parameters after the key.
     pub(super) values: fn(&Needs) -> Vec<Param<'_>>,
-    /// Adds a row to the known rows.
+    /// Adds a row to the loaded rows.
     pub(super) read: fn(&mut LoadedRows, &mut Columns<'_>) -> Result<(), ColumnError>,
 }
 

@@ -30,12 +30,12 @@ impl Action for AddUser {
         let Self { merchant, app, email } = self;
         batch.merchant(*merchant)?;
         let (address, created) = (lower_case(email), batch.now());
-        let user = match batch.known.users_by_email.get(&address) {
+        let user = match batch.loaded.users_by_email.get(&address) {
             Some(user) => *user,
             None => {
                 let user = User { id: batch.id(), email: email.clone(), created };
                 let id = user.id;
-                batch.known.users_by_email.insert(address.clone(), id);
+                batch.loaded.users_by_email.insert(address.clone(), id);
                 batch.users.insert(address, user);
                 id
             }

@@ -32,7 +32,7 @@ impl Action for BeginPayment {
         }
         batch.rows.pending_payments.insert(PendingRow {
             id,
-            created: batch.known.now,
+            created: batch.loaded.now,
             payment: (*self.payment).clone(),
             acquirer_key: batch.acquirer_key(id).digest(),
             link,

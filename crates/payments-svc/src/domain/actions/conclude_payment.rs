@@ -29,7 +29,7 @@ impl Action for ConcludePayment {
     fn decide(&self, batch: &mut Batch) -> ActionResult {
         let (pending_payment, card) = (self.pending_payment, self.card.as_deref());
         let row = batch.pending_payment(pending_payment)?.clone();
-        let context = batch.known.pending_payments.get(&pending_payment).cloned();
+        let context = batch.loaded.pending_payments.get(&pending_payment).cloned();
         let PendingContext { test, key } = context.ok_or(Rejection::NotFound)?;
         let PendingRow { payment, acquirer_key, link, authorization, challenge, .. } = row;
         let id = batch.id();
@@ -45,7 +45,7 @@ impl Action for ConcludePayment {
             acquirer_key,
             authorization,
             acquirer: payment.acquirer,
-            created: batch.known.now,
+            created: batch.loaded.now,
             currency,
             amount,
             error,

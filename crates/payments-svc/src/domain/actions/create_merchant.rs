@@ -29,7 +29,7 @@ impl Action for CreateMerchant {
         let (id, test, app) = (merchant.id, merchant.details.test, self.app);
         let texts = MerchantTexts::of(&merchant);
         batch.rows.merchants.insert(merchant);
-        for shard in 0..batch.known.shards {
+        for shard in 0..batch.loaded.shards {
             batch.rows.balances.insert(Balance { merchant: id, shard, minor: 0 });
         }
         batch.rows.merchant_apps.insert(MerchantApp { merchant: id, app, test });

@@ -37,7 +37,7 @@ impl Action for Move {
 
     fn decide(&self, batch: &mut Batch) -> ActionResult {
         let Self { transaction, request, descriptor, .. } = self;
-        let loaded = batch.known.transactions.get(transaction).ok_or(Rejection::NotFound)?;
+        let loaded = batch.loaded.transactions.get(transaction).ok_or(Rejection::NotFound)?;
         let change = loaded.state.decide(request)?;
         if let MovementRequest::Capture { .. } = request
             && batch.balance(loaded.merchant, change.balance)?.minor > MAX_BALANCE

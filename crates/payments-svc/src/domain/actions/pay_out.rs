@@ -16,7 +16,7 @@ impl Action for PayOut {
     }
 
     fn decide(&self, batch: &mut Batch) -> ActionResult {
-        let Some(mut state) = batch.known.payout.take().filter(|state| !state.is_done) else {
+        let Some(mut state) = batch.loaded.payout.take().filter(|state| !state.is_done) else {
             return done(Outcome::Done);
         };
         let merchant = state.merchant.id;
@@ -31,7 +31,7 @@ impl Action for PayOut {
         let line = LineRow {
             id: batch.id(),
             merchant,
-            created: batch.known.now,
+            created: batch.loaded.now,
             balance: debit.minor,
             fee: 0,
             kind: LineKind::Payout,

@@ -41,17 +41,17 @@ impl Action for RecordNotification {
         let notification = &*self.notification;
         let Notification { id, transaction, event, .. } = notification;
         let exchanges = (self.exchange, self.fee_exchange);
-        let loaded = batch.known.transactions.get(transaction).ok_or(Rejection::NotFound)?;
+        let loaded = batch.loaded.transactions.get(transaction).ok_or(Rejection::NotFound)?;
         if batch.rows.notifications.contains(id) {
             return done(Outcome::Done);
         }
         let dispute_key =
             event.dispute().map(|dispute| (*transaction, dispute.as_str().to_owned()));
         let dispute =
-            dispute_key.as_ref().and_then(|dispute_key| batch.known.disputes.get(dispute_key));
+            dispute_key.as_ref().and_then(|dispute_key| batch.loaded.disputes.get(dispute_key));
         let waiting = dispute_key
             .as_ref()
-            .and_then(|dispute_key| batch.known.waiting.get(dispute_key))
+            .and_then(|dispute_key| batch.loaded.waiting.get(dispute_key))
             .copied();
         let result = loaded.state.decide_notification(event, (dispute, waiting), exchanges);
         let result = result.map_err(MovementError::from)?;
@@ -77,7 +77,7 @@ impl Action for RecordNotification {
 
 fn alert(batch: &mut Batch, merchant: Id, notification: &Notification) {
     let AcquirerEvent::Fraud { reported, reason } = notification.event else { return };
-    let (id, created) = (batch.id(), batch.known.now);
+    let (id, created) = (batch.id(), batch.loaded.now);
     let transaction = notification.transaction;
     batch.rows.fraud_alerts.insert(FraudAlert {
         id,
@@ -130,7 +130,7 @@ fn open_dispute(
     });
     change_disputed(batch, transaction, &opening.slices, i64::saturating_add);
     let state = DisputeState { id, decision: None, slices: opening.slices };
-    batch.known.disputes.insert(dispute_key.clone(), state);
+    batch.loaded.disputes.insert(dispute_key.clone(), state);
     let fact = Fact::Dispute { transaction, dispute: id };
     batch.add_event(merchant, EventType::DisputeOpened, fact);
     if let Some((decision, change)) = end {
@@ -148,7 +148,7 @@ fn end_dispute(
     decision: Decision,
 ) {
     let ended = dispute_key.and_then(|dispute_key| {
-        let state = batch.known.disputes.get_mut(&dispute_key)?;
+        let state = batch.loaded.disputes.get_mut(&dispute_key)?;
         state.decision = Some(decision);
         Some((dispute_key.0, state.slices.clone()))
     });
@@ -168,7 +168,7 @@ fn change_disputed(
     slices: &[Slice],
     change: fn(i64, i64) -> i64,
 ) {
-    let Some(loaded) = batch.known.transactions.get_mut(&transaction) else { return };
+    let Some(loaded) = batch.loaded.transactions.get_mut(&transaction) else { return };
     for slice in slices.iter().filter(|slice| !slice.again) {
         if let Some(step) = slice.step {
             loaded.disputed.entry(step).or_default().change(slice, change);
@@ -183,10 +183,10 @@ fn record(batch: &mut Batch, notification: &Notification, waiting_decision: Opti
     let waiting = event.dispute().cloned().zip(waiting_decision);
     let waiting = waiting.filter(|(dispute, decision)| {
         let dispute_key = (*transaction, dispute.as_str().to_owned());
-        let is_first = !batch.known.waiting.contains_key(&dispute_key);
-        batch.known.waiting.entry(dispute_key).or_insert(*decision);
+        let is_first = !batch.loaded.waiting.contains_key(&dispute_key);
+        batch.loaded.waiting.entry(dispute_key).or_insert(*decision);
         is_first
     });
-    let (id, transaction, created) = (id.clone(), *transaction, batch.known.now);
+    let (id, transaction, created) = (id.clone(), *transaction, batch.loaded.now);
     batch.rows.notifications.insert(NotificationRow { id, transaction, created, waiting });
 }

@@ -30,7 +30,7 @@ impl Action for RecordSending {
         carried_out.iter().for_each(|entry| batch.rows.outbox.delete(*entry));
         for &Postponed { entry, attempts, delay } in postponed {
             let Some(row) = batch.rows.outbox.get(&entry) else { continue };
-            let due = Some(batch.known.now.checked_add(delay).unwrap_or(Timestamp::MAX));
+            let due = Some(batch.loaded.now.checked_add(delay).unwrap_or(Timestamp::MAX));
             let row = OutboxRow { attempts, due, ..row.clone() };
             batch.rows.outbox.update(row);
         }

@@ -21,7 +21,7 @@ impl Action for RevokeUser {
         let Self { merchant, user } = *self;
         batch.merchant(merchant)?;
         if !batch.rows.merchant_users.contains(&(merchant, user)) {
-            let is_known = batch.known.users.contains(&user);
+            let is_known = batch.loaded.users.contains(&user);
             return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
         }
         batch.rows.merchant_users.delete((merchant, user));

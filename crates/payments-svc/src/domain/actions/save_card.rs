@@ -19,7 +19,7 @@ impl Action for SaveCard {
         batch.rows.cards.insert(CardRow {
             id,
             merchant: self.merchant,
-            created: batch.known.now,
+            created: batch.loaded.now,
             original: (*self.original).clone(),
             notes: self.notes.clone(),
         });

@@ -24,7 +24,7 @@ impl Action for StartInvitationAttempt {
         let Self { invitation: id, jitter } = *self;
         let now = batch.now();
         let row = batch.rows.invitations.get(&id).filter(|row| row.due <= now);
-        let found = row.zip(batch.known.invitations.get(&id));
+        let found = row.zip(batch.loaded.invitations.get(&id));
         let (row, invitation) = found.ok_or(Rejection::NotFound)?;
         let attempts = row.attempts.saturating_add(1);
         let due = now.checked_add(Invitation::retry_delay(attempts, jitter));

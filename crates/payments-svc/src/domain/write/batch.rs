@@ -1,7 +1,7 @@
 //! Decides a batch of writes in memory: computes the answer of each write, and the row changes.
 //!
 //! 1. **Order.** A write sees the changes of the writes before it. So
-//!    [`BatchRows`] keep the last state of each row. A decision that uses `Batch::known` must
+//!    [`BatchRows`] keep the last state of each row. A decision that uses `Batch::loaded` must
 //!    update it.
 //!    `write/tests.rs` checks that a batch does what its writes do one by one.
 //! 2. **Rejected writes change nothing.** There is no rollback inside a batch. So a decision makes
@@ -40,11 +40,11 @@ pub(crate) const MAX_BALANCE: i64 = 1 << 58;
 
 /// Decides the writes in order. `Err` is the index of a write that panicked.
 pub(crate) fn decide(
-    mut known: LoadedRows,
+    mut loaded: LoadedRows,
     writes: &[&Write],
 ) -> Result<(Vec<Result<Answer, Rejection>>, Changes), usize> {
-    let (rows, users) = (mem::take(&mut known.rows), BTreeMap::new());
-    let mut batch = Batch { known, rows, users, own_ids: 0..0, request_key: None };
+    let (rows, users) = (mem::take(&mut loaded.rows), BTreeMap::new());
+    let mut batch = Batch { loaded, rows, users, own_ids: 0..0, request_key: None };
     let decide_one = |(index, write): (usize, &&Write)| {
         // Each write has a share of the IDs, so that one that needs more fails alone.
         let first = index.saturating_mul(IDS_PER_WRITE);
@@ -55,9 +55,9 @@ pub(crate) fn decide(
     Ok((answers, Changes { rows: batch.rows, users: batch.users }))
 }
 
-/// The loaded rows, as the writes so far have left them.
+/// The rows, as the writes so far have left them.
 pub(crate) struct Batch {
-    pub(crate) known: LoadedRows,
+    pub(crate) loaded: LoadedRows,
     pub(crate) rows: BatchRows,
     /// New users: see [`Changes::users`].
     pub(crate) users: BTreeMap<String, User>,
@@ -97,19 +97,19 @@ impl Batch {
             Outcome::PaymentBegun(pending_payment) => KeyState::InFlight(*pending_payment),
             outcome => KeyState::Answered(outcome.clone()),
         };
-        let created = self.known.now;
+        let created = self.loaded.now;
         self.rows.keys.insert(KeyRow { app, key, request, created, state });
     }
 
     /// The time of the batch.
     pub(crate) fn now(&self) -> Timestamp {
-        self.known.now
+        self.loaded.now
     }
 
     /// The ID of a new row: at most [`IDS_PER_WRITE`] for a write.
     #[expect(clippy::expect_used, reason = "more IDs are a bug, and fail only one write")]
     pub(crate) fn id(&mut self) -> Id {
-        let own = self.own_ids.next().and_then(|index| self.known.ids.get(index));
+        let own = self.own_ids.next().and_then(|index| self.loaded.ids.get(index));
         *own.expect("the write uses more IDs than IDS_PER_WRITE")
     }
 
@@ -119,7 +119,7 @@ impl Batch {
     }
 
     pub(crate) fn add_event(&mut self, merchant: Id, event_type: EventType, fact: Fact) {
-        let (id, created) = (self.id(), self.known.now);
+        let (id, created) = (self.id(), self.loaded.now);
         self.rows.events.insert(NewEvent { id, merchant, created, event_type, fact }.into());
     }
 
@@ -156,7 +156,7 @@ impl Batch {
         change: impl FnOnce(&mut WebhookRow, &mut Progress, Timestamp),
     ) -> ActionResult {
         let (mut row, mut progress) = self.webhook(app, id)?;
-        change(&mut row, &mut progress, self.known.now);
+        change(&mut row, &mut progress, self.loaded.now);
         progress.generation = progress.generation.saturating_add(1);
         self.rows.retries_of_webhooks.update(RetriesOfWebhook { webhook: id, failures: None });
         self.rows.webhook_retries.update_new(|row| {

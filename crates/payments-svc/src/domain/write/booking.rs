@@ -20,7 +20,7 @@ impl Batch {
         change: TransactionChange,
         descriptor: Option<&Descriptor>,
     ) -> Result<(TransactionVersion, Option<Box<LastStep>>), Rejection> {
-        let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
+        let loaded = self.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
         let (merchant, number) = (loaded.merchant, loaded.state.steps);
         let (amount, disputed) = (change.amount, change.amounts.disputed);
         let event_type = change.movement.map(EventType::of_movement);
@@ -55,7 +55,7 @@ impl Batch {
         descriptor: Option<&Descriptor>,
         origin: StepOrigin,
     ) -> Result<Booked, Rejection> {
-        let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?.clone();
+        let loaded = self.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?.clone();
         let balance = match &change.booking {
             Some(_) => Some(self.balance(loaded.merchant, change.balance)?),
             None => None,
@@ -64,7 +64,7 @@ impl Batch {
         let line = change.booking.as_ref().map(|booking| LineRow {
             id: self.id(),
             merchant: loaded.merchant,
-            created: self.known.now,
+            created: self.loaded.now,
             balance: change.balance,
             fee,
             kind: booking.kind,
@@ -73,7 +73,7 @@ impl Batch {
         });
         let line_id = line.as_ref().map(|line| line.id);
         let step = change.movement.map(|movement| Step {
-            created: self.known.now,
+            created: self.loaded.now,
             movement,
             amount: change.amount,
             balance: change.balance,
@@ -92,7 +92,7 @@ impl Batch {
             if let Some(key) = origin.acquirer_key() {
                 let Step { movement, amount, balance, fee, .. } = *step;
                 let refusable = RefusedStep { number, movement, amount, balance, fee };
-                self.known.refusable_steps.insert((transaction, *key), refusable);
+                self.loaded.refusable_steps.insert((transaction, *key), refusable);
             }
             let (step, acquirer_key) = (step.clone(), origin.acquirer_key().copied());
             let reverses = origin.reversed_step().copied();
@@ -117,7 +117,7 @@ impl Batch {
         assert!(loaded.state.amounts.are_possible(), "impossible amounts of {transaction}");
         let Amounts { captured, refunded, voided, disputed, .. } = loaded.state.amounts;
         let steps = loaded.state.steps;
-        self.known.transactions.insert(transaction, loaded);
+        self.loaded.transactions.insert(transaction, loaded);
         let row =
             TransactionAmounts { id: transaction, captured, refunded, voided, disputed, steps };
         self.rows.transaction_amounts.update(row);
@@ -152,8 +152,8 @@ impl Batch {
     /// a reversal of an authorization, or if it was refused before.
     pub(crate) fn refuse(&mut self, transaction: Id, key: AcquirerKey) -> Result<(), Rejection> {
         let name = (transaction, key);
-        let Some(step) = self.known.refusable_steps.get(&name).copied() else { return Ok(()) };
-        let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
+        let Some(step) = self.loaded.refusable_steps.get(&name).copied() else { return Ok(()) };
+        let loaded = self.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
         let (merchant, disputed) = (loaded.merchant, loaded.state.amounts.disputed);
         let mut state = loaded.state.clone();
         let reversal = state.reverse(&step, &loaded.disputed).map_err(MovementError::from)?;
@@ -168,7 +168,7 @@ impl Batch {
             }
             None => self.rows.refused_voids.insert(RefusedVoid { transaction, step: step.number }),
         }
-        self.known.refusable_steps.remove(&name);
+        self.loaded.refusable_steps.remove(&name);
         let version = TransactionVersion { transaction, steps: state.steps, disputed };
         self.add_event(merchant, EventType::AcquirerRefused, Fact::Transaction(version));
         if let Some(void) = void {

@@ -122,7 +122,7 @@ fn a_decision_that_books_an_unbalanced_entry_panics() {
 #[test]
 fn a_decision_that_captures_more_than_was_authorized_panics() {
     let moved = decided(|batch| {
-        let (&transaction, loaded) = batch.known.transactions.iter().next().unwrap();
+        let (&transaction, loaded) = batch.loaded.transactions.iter().next().unwrap();
         let amounts = loaded.state.amounts;
         let change = TransactionChange {
             movement: None,
