@@ -340,7 +340,8 @@ impl Stored for Ratio<i128> {
     const KIND: Kind = Kind::Text;
 
     fn param(&self) -> Param<'_> {
-        Param::Text(format!("{}/{}", self.numer(), self.denom()).into())
+        let (numerator, denominator) = (*self).into();
+        Param::Text(format!("{numerator}/{denominator}").into())
     }
 
     fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
