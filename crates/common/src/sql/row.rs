@@ -128,9 +128,14 @@ pub const fn rename<const N: usize>(columns: &[Column], names: [&'static str; N]
 /// - `= ("column", …)`: a group, with these names for its columns.
 /// - `= [value]`: not stored. It has this value after a read.
 ///
-/// ```ignore
-/// group! { Money { currency: Currency = "currency", minor: i64 = "amount" } }
+/// ```
+/// use common::{group, sql::Group as _};
+///
+/// struct Money { currency: String, minor: i64 }
+/// struct Fees { flat: Money, rate: i64 }
+/// group! { Money { currency: String = "currency", minor: i64 = "amount" } }
 /// group! { Fees { flat: Money = ("flat_currency", "flat"), rate: i64 = "rate" } }
+/// assert_eq!(Fees::of("t"), r#"t."flat_currency", t."flat", t."rate""#);
 /// ```
 #[macro_export]
 macro_rules! group {
@@ -183,15 +188,17 @@ macro_rules! group {
 /// (`changing`), if it has such. The fields are those of [`group!`](crate::group). Without `struct`,
 /// the struct is declared elsewhere.
 ///
-/// ```ignore
+/// ```
+/// use common::{row, sql::Row as _};
+///
 /// row! {
 ///     /// A link that pays only once.
 ///     pub struct UsedLink in "used_links" {
-///         key { merchant: Id = "merchant", link: LinkDigest = "link" }
-///         fixed { pending_payment: Id = "pending_payment" }
+///         key { merchant: u32 = "merchant", link: [u8; 32] = "link" }
+///         fixed { payment: u32 = "payment" }
 ///     }
 /// }
-/// row! { User in "users" { key { id: Id = "id" } changing { name: Name = "name" } } }
+/// assert_eq!(UsedLink { merchant: 1, link: [2; 32], payment: 3 }.key(), (1, [2; 32]));
 /// ```
 #[macro_export]
 macro_rules! row {

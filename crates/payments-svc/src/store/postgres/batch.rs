@@ -338,15 +338,14 @@ async fn locked(
     known: &LoadedRows,
     found: &BTreeSet<Param<'static>>,
 ) -> Result<Vec<usize>, Error> {
-    // Each statement, with the IDs that the load did not find.
-    let missing: Vec<(String, Vec<Param<'_>>)> = LOCKED
-        .iter()
-        .map(|query| {
-            let missing = (query.keys)(needs).into_iter().filter(|id| !found.contains(id));
-            let table = query.lock.unwrap_or_default();
-            (format!("SELECT id FROM {table} WHERE id = ANY($1)"), missing.collect())
-        })
-        .collect();
+    let mut missing = Vec::new();
+    for query in &LOCKED {
+        let ids = (query.keys)(needs).into_iter().filter(|id| !found.contains(id));
+        let ids: Vec<Param<'_>> = ids.collect();
+        if let (Some(table), false) = (query.lock, ids.is_empty()) {
+            missing.push((format!("SELECT id FROM {table} WHERE id = ANY($1)"), ids));
+        }
+    }
     let mut plan = Plan::default();
     for (sql, ids) in &missing {
         plan.arrays(sql, vec![ids.clone()], Vec::new(), Target::IdGenerator);
