@@ -23,7 +23,7 @@ pub use sqlite::{SqliteRows, bind};
 pub use table::{RowWriter, StatementWriter, Table};
 
 /// The type of a column, independent of the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `boolean` in PostgreSQL, 1 or 0 in SQLite.
     Bool,

@@ -1,13 +1,13 @@
 //! Writes rows to PostgreSQL: one statement per table, with one array per column.
 
-use std::{borrow::Cow, convert::Infallible, error::Error, mem};
+use std::{convert::Infallible, error::Error, mem};
 
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use super::{
     BadCell, Cell, ColumnError, Kind, Param,
-    table::{RowWriter, StatementWriter, Table, list},
+    table::{RowWriter, StatementWriter, Table, list, statement},
 };
 use crate::postgres::{self, Statement};
 
@@ -65,7 +65,7 @@ impl From<ColumnError> for postgres::Error {
 
 /// Statements that write rows, collected for one round trip.
 #[derive(Debug, Default)]
-pub struct PostgresRows<'a>(Vec<(Cow<'static, str>, Vec<Vec<Param<'a>>>)>);
+pub struct PostgresRows<'a>(Vec<(&'static str, Vec<Vec<Param<'a>>>)>);
 
 impl<'a> PostgresRows<'a> {
     /// The parameters of each statement, as `tokio-postgres` takes them.
@@ -81,12 +81,12 @@ impl<'a> PostgresRows<'a> {
         &'s self,
         params: &'s [Vec<&'s (dyn ToSql + Sync)>],
     ) -> Vec<Statement<'s>> {
-        self.0.iter().zip(params).map(|((sql, _), params)| (&**sql, &**params)).collect()
+        self.0.iter().zip(params).map(|((sql, _), params)| (*sql, &**params)).collect()
     }
 
     fn push<R: 'a>(
         &mut self,
-        sql: impl FnOnce() -> Cow<'static, str>,
+        sql: impl FnOnce() -> &'static str,
         rows: impl IntoIterator<Item = &'a R>,
         params_of: impl Fn(&'a R, &mut Vec<Param<'a>>),
     ) -> Result<(), Infallible> {
@@ -120,9 +120,9 @@ impl<'a> RowWriter<'a> for PostgresRows<'a> {
     ) -> Result<(), Infallible> {
         let sql = || {
             let names = list(table.columns(), "{}", ", ");
-            format!("INSERT INTO {} ({names}) SELECT * FROM {}", table.name, unnest(table)).into()
+            format!("INSERT INTO {} ({names}) SELECT * FROM {}", table.name, unnest(table))
         };
-        self.push(sql, rows, table.params)
+        self.push(|| statement("insert into PostgreSQL", table, sql), rows, table.params)
     }
 
     fn update<R: 'a>(
@@ -132,9 +132,9 @@ impl<'a> RowWriter<'a> for PostgresRows<'a> {
     ) -> Result<(), Infallible> {
         let sql = || {
             let values = list(table.values.iter().copied(), "{} = new.{}", ", ");
-            format!("UPDATE {} SET {values} FROM {}", table.name, matched(table)).into()
+            format!("UPDATE {} SET {values} FROM {}", table.name, matched(table))
         };
-        self.push(sql, rows, table.params)
+        self.push(|| statement("update in PostgreSQL", table, sql), rows, table.params)
     }
 
     fn delete<R: 'a>(
@@ -142,8 +142,8 @@ impl<'a> RowWriter<'a> for PostgresRows<'a> {
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Infallible> {
-        let sql = || format!("DELETE FROM {} USING {}", table.name, matched(table)).into();
-        self.push(sql, rows, table.params)
+        let sql = || format!("DELETE FROM {} USING {}", table.name, matched(table));
+        self.push(|| statement("delete from PostgreSQL", table, sql), rows, table.params)
     }
 }
 
@@ -154,7 +154,7 @@ impl<'a> StatementWriter<'a> for PostgresRows<'a> {
         rows: impl IntoIterator<Item = &'a R>,
         params: impl Fn(&'a R, &mut Vec<Param<'a>>),
     ) -> Result<(), Infallible> {
-        self.push(|| sql.into(), rows, params)
+        self.push(|| sql, rows, params)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes rows to SQLite: one prepared statement per table, executed once per row.
 
-use std::{borrow::Cow, error::Error};
+use std::error::Error;
 
 use rusqlite::{
     Connection, Row, Statement, ToSql,
@@ -9,7 +9,7 @@ use rusqlite::{
 
 use super::{
     Cell, ColumnError, Param,
-    table::{RowWriter, StatementWriter, Table, list},
+    table::{RowWriter, StatementWriter, Table, list, statement},
 };
 
 impl ToSql for Param<'_> {
@@ -72,7 +72,7 @@ pub struct SqliteRows<'c>(pub &'c Connection);
 impl SqliteRows<'_> {
     fn run<'a, R: 'a>(
         &self,
-        sql: impl FnOnce() -> Cow<'static, str>,
+        sql: impl FnOnce() -> &'static str,
         rows: impl IntoIterator<Item = &'a R>,
         params_of: impl Fn(&'a R, &mut Vec<Param<'a>>),
     ) -> rusqlite::Result<()> {
@@ -80,7 +80,7 @@ impl SqliteRows<'_> {
         if rows.peek().is_none() {
             return Ok(());
         }
-        let mut statement = self.0.prepare_cached(&sql())?;
+        let mut statement = self.0.prepare_cached(sql())?;
         let mut params = Vec::new();
         for row in rows {
             params.clear();
@@ -104,9 +104,8 @@ impl<'a> RowWriter<'a> for SqliteRows<'_> {
             let names = list(table.columns(), "{}", ", ");
             let parameters: Vec<_> = (1..=table.columns().count()).map(parameter).collect();
             format!("INSERT INTO {} ({names}) VALUES ({})", table.name, parameters.join(", "))
-                .into()
         };
-        self.run(sql, rows, table.params)
+        self.run(|| statement("insert into SQLite", table, sql), rows, table.params)
     }
 
     fn update<R: 'a>(
@@ -117,9 +116,9 @@ impl<'a> RowWriter<'a> for SqliteRows<'_> {
         let sql = || {
             let values = assigned(table.values, table.key.len() + 1, ", ");
             let key = assigned(table.key, 1, " AND ");
-            format!("UPDATE {} SET {values} WHERE {key}", table.name).into()
+            format!("UPDATE {} SET {values} WHERE {key}", table.name)
         };
-        self.run(sql, rows, table.params)
+        self.run(|| statement("update in SQLite", table, sql), rows, table.params)
     }
 
     fn delete<R: 'a>(
@@ -127,10 +126,9 @@ impl<'a> RowWriter<'a> for SqliteRows<'_> {
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> rusqlite::Result<()> {
-        let sql = || {
-            format!("DELETE FROM {} WHERE {}", table.name, assigned(table.key, 1, " AND ")).into()
-        };
-        self.run(sql, rows, table.params)
+        let sql =
+            || format!("DELETE FROM {} WHERE {}", table.name, assigned(table.key, 1, " AND "));
+        self.run(|| statement("delete from SQLite", table, sql), rows, table.params)
     }
 }
 
@@ -141,7 +139,7 @@ impl<'a> StatementWriter<'a> for SqliteRows<'_> {
         rows: impl IntoIterator<Item = &'a R>,
         params: impl Fn(&'a R, &mut Vec<Param<'a>>),
     ) -> rusqlite::Result<()> {
-        self.run(|| sql.into(), rows, params)
+        self.run(|| sql, rows, params)
     }
 }
 
