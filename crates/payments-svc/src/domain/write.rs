@@ -101,6 +101,9 @@ impl<A: Action + 'static> From<A> for Box<dyn Action> {
 /// Rows that a movement reads and writes, without captures. Few actions use more.
 pub(crate) const MOVEMENT_ROWS: usize = 9;
 
+/// The cost of a change of a webhook. The URL of an endpoint has at most 2 KiB.
+pub(crate) const WEBHOOK_COST: (usize, usize) = (MAX_WEBHOOKS + 2, 2048);
+
 /// The captures that a refund may read and write, if the trail had this length.
 pub(crate) fn captures(steps: u32) -> usize {
     usize::try_from(steps.min(MAX_STEPS)).unwrap_or(usize::MAX)

@@ -1,7 +1,8 @@
 use crate::domain::{
     Id, MAX_WEBHOOKS, Progress, Webhook, WebhookDetails, WebhookSecret, WebhookSecrets,
     write::{
-        Action, ActionResult, Batch, Needs, Outcome, ProgressRow, Rejection, WebhookRow, done,
+        Action, ActionResult, Batch, Needs, Outcome, ProgressRow, Rejection, WEBHOOK_COST,
+        WebhookRow, done,
     },
 };
 
@@ -18,9 +19,8 @@ impl Action for CreateWebhook {
         needs.locked_apps.insert(self.app);
     }
 
-    /// The URL of a new endpoint has at most 2 KiB.
     fn cost(&self) -> (usize, usize) {
-        (MAX_WEBHOOKS + 2, 2048)
+        WEBHOOK_COST
     }
 
     fn decide(&self, batch: &mut Batch) -> ActionResult {

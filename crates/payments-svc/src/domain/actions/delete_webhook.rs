@@ -1,6 +1,6 @@
 use crate::domain::{
-    Id, MAX_WEBHOOKS,
-    write::{Action, ActionResult, Batch, Needs, Outcome, done},
+    Id,
+    write::{Action, ActionResult, Batch, Needs, Outcome, WEBHOOK_COST, done},
 };
 
 /// Delete an endpoint, with all that belongs to it.
@@ -16,7 +16,7 @@ impl Action for DeleteWebhook {
     }
 
     fn cost(&self) -> (usize, usize) {
-        (MAX_WEBHOOKS + 2, 2048)
+        WEBHOOK_COST
     }
 
     fn decide(&self, batch: &mut Batch) -> ActionResult {

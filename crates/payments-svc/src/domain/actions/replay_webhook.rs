@@ -1,6 +1,6 @@
 use crate::domain::{
-    Id, MAX_WEBHOOKS,
-    write::{Action, ActionResult, Batch, Needs},
+    Id,
+    write::{Action, ActionResult, Batch, Needs, WEBHOOK_COST},
 };
 
 /// Send all events after this one to an endpoint again.
@@ -17,7 +17,7 @@ impl Action for ReplayWebhook {
     }
 
     fn cost(&self) -> (usize, usize) {
-        (MAX_WEBHOOKS + 2, 2048)
+        WEBHOOK_COST
     }
 
     fn decide(&self, batch: &mut Batch) -> ActionResult {

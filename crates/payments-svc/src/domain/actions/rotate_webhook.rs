@@ -1,6 +1,6 @@
 use crate::domain::{
-    Id, MAX_WEBHOOKS, WebhookSecret,
-    write::{Action, ActionResult, Batch, Needs},
+    Id, WebhookSecret,
+    write::{Action, ActionResult, Batch, Needs, WEBHOOK_COST},
 };
 
 /// Give an endpoint a new secret. The old one also signs for a day.
@@ -17,7 +17,7 @@ impl Action for RotateWebhook {
     }
 
     fn cost(&self) -> (usize, usize) {
-        (MAX_WEBHOOKS + 2, 2048)
+        WEBHOOK_COST
     }
 
     fn decide(&self, batch: &mut Batch) -> ActionResult {

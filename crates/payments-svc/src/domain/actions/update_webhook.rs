@@ -1,6 +1,6 @@
 use crate::domain::{
-    Id, MAX_WEBHOOKS, WebhookUpdate,
-    write::{Action, ActionResult, Batch, Needs},
+    Id, WebhookUpdate,
+    write::{Action, ActionResult, Batch, Needs, WEBHOOK_COST},
 };
 
 /// Change an endpoint.
@@ -17,7 +17,7 @@ impl Action for UpdateWebhook {
     }
 
     fn cost(&self) -> (usize, usize) {
-        (MAX_WEBHOOKS + 2, 2048)
+        WEBHOOK_COST
     }
 
     fn decide(&self, batch: &mut Batch) -> ActionResult {
