@@ -87,7 +87,8 @@ impl Amounts {
         self.amount.saturating_sub(self.captured).saturating_sub(self.voided)
     }
 
-    /// What must be true of every transaction. The database has the same constraints.
+    /// Whether no amount is negative, and captures and voids stay within the authorized amount. The
+    /// database has the same constraints.
     pub(crate) fn are_possible(&self) -> bool {
         let Self { amount, captured, refunded, voided, disputed, successful: _ } = *self;
         let parts = [captured, refunded, voided, disputed];

@@ -1,6 +1,6 @@
-//! What reads select, in both engines. Most are [`Group`]s of one table, so the names of the columns
-//! and the order in which they are read come from one description in `groups.rs`. What comes from
-//! several tables is read here, next to the names that it selects.
+//! The columns that reads select, in both engines. Most values are [`Group`]s of one table: one
+//! description gives the names of the columns, and the order in which they are read. Values from
+//! several tables are read here, next to the names that they select.
 
 use std::{convert::identity, sync::LazyLock};
 

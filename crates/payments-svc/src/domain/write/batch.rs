@@ -1,8 +1,7 @@
 //! Decides a batch of writes in memory: computes the answer of each write, and the row changes.
 //!
-//! 1. **Order.** A write sees the changes of the writes before it. So
-//!    [`BatchRows`] keep the last state of each row. A decision that uses `Batch::loaded` must
-//!    update it.
+//! 1. **Order.** A write sees the changes of the writes before it. So [`BatchRows`]
+//!    keep the last state of each row. A decision that uses `Batch::loaded` must update it.
 //!    `write/tests.rs` checks that a batch does what its writes do one by one.
 //! 2. **Rejected writes change nothing.** There is no rollback inside a batch. So a decision makes
 //!    all checks, also those for overflow, before it changes the first row.

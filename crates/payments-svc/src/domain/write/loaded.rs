@@ -110,7 +110,7 @@ pub(crate) struct LoadedTransaction {
     pub(crate) disputed: DisputedParts,
 }
 
-/// What belongs to a pending payment, in other tables.
+/// The parts of a pending payment that other tables store.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingContext {
     /// Whether the merchant is a test merchant.

@@ -337,7 +337,7 @@ row! {
 }
 
 row! {
-    /// What a payment asked for, to check its transaction against.
+    /// The amount of a payment request. `check` compares the transaction with it.
     pub(crate) struct AuthorizationRow in "authorizations" {
         key { pending_payment: Id = "pending_payment" }
         fixed { currency: Currency = "currency", amount: i64 = "amount" }
@@ -345,7 +345,7 @@ row! {
 }
 
 row! {
-    /// What refunds of a capture are taken from.
+    /// A capture of a transaction. Refunds reduce what can still be refunded of it.
     pub(crate) struct CaptureRow in "captures" {
         key {
             transaction: Id = "transaction",
@@ -367,7 +367,7 @@ impl CaptureRow {
 }
 
 row! {
-    /// What an acquirer has not confirmed yet.
+    /// A capture, refund, void or reversal that its acquirer has not confirmed yet.
     pub(crate) struct OutboxRow in "outbox" {
         key { id: Id = "id" }
         fixed {
@@ -567,7 +567,7 @@ impl CardRow {
 }
 
 row! {
-    /// What a dispute took out of a capture.
+    /// The part of a capture that a dispute took.
     pub(crate) struct SliceRow in "slices" {
         key {
             dispute: Id = "dispute",
