@@ -15,7 +15,6 @@ mod notifications;
 mod once;
 mod payments;
 mod sandbox_clock;
-mod view;
 mod webhooks;
 
 pub(crate) use access::{Accessible, Credentials};
@@ -27,8 +26,8 @@ pub(crate) use error::Error;
 pub(crate) use lists::List;
 pub(crate) use movements::MovementInput;
 pub(crate) use notifications::{NotificationError, UnknownNotifications};
+pub(crate) use once::{PaymentState, Written};
 pub(crate) use payments::{Defaults, Payments};
-pub(crate) use view::{Paid, View, WriteResult};
 
 pub(crate) use crate::{
     acquirer::{SignatureError, SignatureKey, stripe_units},

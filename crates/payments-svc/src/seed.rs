@@ -13,9 +13,9 @@ use crate::{
     app::new_api_key,
     config::Config,
     domain::{
-        Country, Descriptor, Email, Iban, Id, MerchantDetails, Name, Website,
+        Country, Descriptor, Email, Iban, Id, Merchant, MerchantDetails, Name, Website,
         actions::{CreateApp, CreateMerchant},
-        write::{Outcome, Rejection},
+        write::Rejection,
     },
     file::NewFile,
     store::{OpenError, Store, StoreError},
@@ -89,16 +89,15 @@ async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
     let key = new_api_key();
     let name = Name::new("Demo").map_err(|_| SeedError::Broken)?;
     let app = CreateApp { name: Some(name), digest: key.digest() };
-    let answer = store.write(app).await??;
-    let Outcome::App(app) = answer.outcome() else { return Err(SeedError::Broken) };
+    let app = store.write(app).await??;
     let mut lines = format!("PAYMENTS_APP_ID={}\nPAYMENTS_API_KEY={}\n", app.id, key.expose());
     for shop in SHOPS {
         let currency = shop.currency;
-        let (id, public) = merchant(store, config, app.id, shop).await?;
+        let Merchant { id, key, .. } = merchant(store, config, app.id, shop).await?;
         lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_ID={id}\n"));
-        lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_KEY={public}\n"));
+        lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_KEY={key}\n"));
         if currency == "EUR" {
-            lines.push_str(&format!("PAYMENTS_LINK='{}'\n", link(config, &public)));
+            lines.push_str(&format!("PAYMENTS_LINK='{}'\n", link(config, &key)));
         }
     }
     Ok(lines)
@@ -115,14 +114,10 @@ async fn merchant(
     config: &Config,
     app: Id,
     shop: Shop,
-) -> Result<(Id, String), SeedError> {
+) -> Result<Merchant, SeedError> {
     let details = Box::new(details(shop).ok_or(SeedError::Broken)?);
     let (key, pricing) = (Uuid::new_v4().to_string(), config.pricing());
-    let action = CreateMerchant { app, key: key.clone(), details, pricing };
-    match store.write(action).await??.outcome() {
-        Outcome::Merchant(texts) => Ok((texts.merchant, key)),
-        _ => Err(SeedError::Broken),
-    }
+    Ok(store.write(CreateMerchant { app, key, details, pricing }).await??)
 }
 
 fn details(shop: Shop) -> Option<MerchantDetails> {

@@ -22,6 +22,7 @@
 //! share everything else, so that each statement and each rule exists once.
 
 use std::{
+    any::Any,
     path::{Path, PathBuf},
     sync::Arc,
     thread::available_parallelism,
@@ -45,7 +46,7 @@ use jiff::Timestamp;
 
 use crate::domain::{
     AcquirerId, ApiKeyUse, Currency, Iban, Id, Payout, PayoutRun,
-    write::{Answer, Rejection, Write},
+    write::{Action, Answer, KeyedRequest, Rejection, Write},
 };
 
 mod api_keys;
@@ -57,7 +58,6 @@ mod groups;
 mod import;
 mod lists;
 mod load;
-mod outcomes;
 mod payouts;
 mod postgres;
 mod reads;
@@ -410,14 +410,35 @@ impl Store {
         self.api_keys.recorded(uses);
     }
 
-    /// Waits until the write is committed. With an idempotency key, a repeat writes nothing and
-    /// returns the first outcome. A [`Rejection`] is a decision of the domain: nothing was changed.
-    pub(crate) async fn write(
+    /// Waits until the write is committed. A [`Rejection`] is a decision of the domain: nothing was
+    /// changed.
+    pub(crate) async fn write<A: Action>(
         &self,
-        write: impl Into<Write>,
-    ) -> Result<Result<Answer, Rejection>, StoreError> {
-        let write = write.into();
-        Ok(engine!(self, engine => engine.queue().write(write).await)?)
+        action: A,
+    ) -> Result<Result<A::Outcome, Rejection>, StoreError> {
+        match self.write_keyed(action, None).await? {
+            Ok(Answer::Executed(outcome)) => Ok(Ok(outcome)),
+            Ok(Answer::Replayed(_)) => Err(StoreError::Panicked),
+            Err(rejection) => Ok(Err(rejection)),
+        }
+    }
+
+    /// Like [`Self::write`]. With an idempotency key, a repeat writes nothing and returns the first
+    /// outcome.
+    pub(crate) async fn write_keyed<A: Action>(
+        &self,
+        action: A,
+        keyed: Option<KeyedRequest>,
+    ) -> Result<Result<Answer<A::Outcome>, Rejection>, StoreError> {
+        let write = Write { keyed, ..action.into() };
+        let outcome: Box<dyn Any> = match engine!(self, engine => engine.queue().write(write).await)?
+        {
+            Ok(Answer::Executed(outcome)) => outcome,
+            Ok(Answer::Replayed(outcome)) => return Ok(Ok(Answer::Replayed(outcome))),
+            Err(rejection) => return Ok(Err(rejection)),
+        };
+        let outcome = outcome.downcast().map_err(|_| StoreError::Panicked)?;
+        Ok(Ok(Answer::Executed(*outcome)))
     }
 
     /// Takes or extends the lease of a job for ten seconds. Returns whether this process holds it.

@@ -125,7 +125,7 @@ async fn a_repeat_gets_the_webhook_without_its_secret() {
     assert_eq!(app.list("/webhooks?limit=9").await.len(), 1);
 
     // The key of a request does not lead to the secret in the store, either.
-    let outcomes = "SELECT count(*) FROM idempotency WHERE outcome LIKE '%webhook%'";
+    let outcomes = "SELECT count(*) FROM idempotency WHERE outcome LIKE '%url%'";
     assert_eq!(service.data().number(outcomes), 2);
     for answer in [&first, &rotated] {
         let secret = answer.json()["webhook"]["secret"].as_str().unwrap()[6..].to_owned();

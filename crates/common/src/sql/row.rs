@@ -28,6 +28,17 @@ pub trait Group: Sized {
     }
 }
 
+/// A value without columns.
+impl Group for () {
+    const COLUMNS: &'static [Column] = &[];
+
+    fn read(_: &mut Columns<'_>) -> Result<Self, ColumnError> {
+        Ok(())
+    }
+
+    fn params<'a>(&'a self, _: &mut Vec<Param<'a>>) {}
+}
+
 /// All columns are `NULL`, or none of those that may not be.
 impl<G: Group> Group for Option<G> {
     const COLUMNS: &'static [Column] = G::COLUMNS;

@@ -404,10 +404,7 @@ CREATE TABLE idempotency (
     request bytea NOT NULL, -- a digest
     created bigint NOT NULL,
     pending_payment bytea, -- the payment it waits for
-    outcome text, -- JSON, unless it is a movement, which is the transaction as it then was:
-    "transaction" bytea,
-    steps bigint, -- of its trail
-    disputed bigint,
+    outcome text, -- JSON
     PRIMARY KEY (app, key)
 );
 CREATE INDEX idempotency_by_age ON idempotency (created);

@@ -358,10 +358,7 @@ CREATE TABLE idempotency (
     request BLOB NOT NULL, -- a digest
     created INTEGER NOT NULL,
     pending_payment BLOB, -- the payment it waits for
-    outcome TEXT, -- JSON, unless it is a movement, which is the transaction as it then was:
-    "transaction" BLOB,
-    steps INTEGER, -- of its trail
-    disputed INTEGER,
+    outcome TEXT, -- JSON
     PRIMARY KEY (app, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created);

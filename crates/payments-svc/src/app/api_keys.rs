@@ -7,9 +7,8 @@ use uuid::Uuid;
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        ApiKey, ApiKeyDigest, App, Id, Name,
-        actions::{CreateApiKey, CreateApp, DeleteApiKey, RecordApiKeyUses},
-        write::{Answer, KeyedRequest, Outcome},
+        ApiKey, App, Id, Name,
+        actions::{CreateApp, DeleteApiKey, RecordApiKeyUses},
     },
     store::StoreError,
 };
@@ -28,29 +27,14 @@ impl Payments {
     /// Creates an app with its first API key.
     pub(crate) async fn create_app(&self, name: Option<Name>) -> Result<(App, ApiKey), Error> {
         let key = new_api_key();
-        let answer = self.write(CreateApp { name, digest: key.digest() }, None).await?;
-        match answer.outcome() {
-            Outcome::App(app) => Ok((app.clone(), key)),
-            _ => Err(StoreError::Panicked.into()),
-        }
-    }
-
-    /// Creates a further API key of an app.
-    pub(crate) async fn create_api_key(
-        &self,
-        app: Id,
-        name: Option<Name>,
-        digest: ApiKeyDigest,
-        keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
-        self.write(CreateApiKey { app, name, digest }, keyed).await
+        Ok((self.write(CreateApp { name, digest: key.digest() }).await?, key))
     }
 
     /// Deletes an API key of an app. [`Error::Forbidden`] if it is a key of another app.
     pub(crate) async fn delete_api_key(&self, app: Id, key: Id) -> Result<(), Error> {
-        match self.write(DeleteApiKey { app, key }, None).await {
+        match self.write(DeleteApiKey { app, key }).await {
             Err(Error::NotFound) if self.store.has_api_key(key).await? => Err(Error::Forbidden),
-            deleted => deleted.map(drop),
+            deleted => deleted,
         }
     }
 

@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use super::{charges::Charge, declines::Origin, error::Error, payments::Payments};
+use super::{charges::Charge, declines::Origin, error::Error, once::Written, payments::Payments};
 use crate::{
     acquirer::CardSource,
     domain::{
         AcquirerOutcome, Amount, CardDetails, CardOnFile, Currency, CustomData, Descriptor, Id,
         Merchant, Notes, Payment, ProcessingError,
-        actions::SaveCard,
-        write::{Answer, KeyedRequest, Outcome},
+        actions::{CardSaved, PaymentConcluded, SaveCard},
+        write::KeyedRequest,
     },
-    store::StoreError,
 };
 
 /// A payment that a merchant's server makes with a stored card.
@@ -43,7 +42,7 @@ impl Payments {
         merchant: &Merchant,
         payment: RecurringPayment,
         keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Written<PaymentConcluded>, Error> {
         let RecurringPayment { card, descriptor, currency, amount, custom } = payment;
         // A payment needs no exchange rate, but without one it could not be captured.
         let exchanges = self.exchanges(currency, &merchant.terms());
@@ -64,7 +63,7 @@ impl Payments {
         let (source, test) = (CardSource::Reference(reference), merchant.details.test);
         let (origin, link, return_url) = (Origin::Api, None, None);
         let charge = Charge { payment, card, source, test, origin, link, return_url };
-        self.charge(charge, keyed).await
+        self.pay(charge, keyed).await
     }
 
     async fn original(&self, merchant: Id, card: StoredCard) -> Result<CardOnFile, Error> {
@@ -87,11 +86,11 @@ impl Payments {
         transaction: Id,
         notes: Option<Notes>,
         keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Written<CardSaved>, Error> {
         let original = self.store.card_on_file(merchant, transaction).await?;
         let not_original = || Error::field("transactionId", NOT_ORIGINAL);
         let original = Box::new(original.ok_or_else(not_original)?);
-        self.write(SaveCard { merchant, original, notes }, keyed).await
+        self.write_keyed(SaveCard { merchant, original, notes }, keyed).await
     }
 
     /// Saves a card that a customer typed in. `Ok(Err(_))` if the acquirer declines it.
@@ -109,11 +108,7 @@ impl Payments {
         };
         let acquirer = self.acquirer_of(merchant);
         let original = Box::new(CardOnFile { card: kept, acquirer, reference });
-        let action = SaveCard { merchant: merchant.id, original, notes };
-        let answer = self.write(action, None).await?;
-        match *answer.outcome() {
-            Outcome::Card(id) => Ok(Ok(id)),
-            _ => Err(StoreError::Panicked.into()),
-        }
+        let saved = self.write(SaveCard { merchant: merchant.id, original, notes }).await?;
+        Ok(Ok(saved.id))
     }
 }

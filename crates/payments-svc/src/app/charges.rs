@@ -40,8 +40,8 @@ use tokio::time::timeout;
 use super::{
     declines::{Attempt, Origin},
     error::{Error, NoOutcome},
+    once::Written,
     payments::Payments,
-    view::Paid,
 };
 use crate::{
     acquirer::{
@@ -52,8 +52,11 @@ use crate::{
         AcquirerKey, AcquirerName, AcquirerOutcome, Authorization, Card, CardDetails, CardToken,
         Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, Payment, ProcessingError,
         Receipt, UnansweredPayment,
-        actions::{BeginPayment, ChallengePayment, ConcludePayment, PreparePayment},
-        write::{Answer, KeyedRequest, Outcome, Rejection},
+        actions::{
+            BeginPayment, ChallengePayment, ConcludePayment, PaymentBegun, PaymentConcluded,
+            PreparePayment,
+        },
+        write::{Answer, KeyedRequest, Rejection},
     },
     store::{StoreError, now},
 };
@@ -123,20 +126,22 @@ impl Payments {
         self.acquirers.card(token).await.map_err(Error::NoAnswer)
     }
 
-    /// Makes a payment without an idempotency key and without a page to come back to: a challenge
-    /// is not an outcome.
-    pub(crate) async fn pay(self: &Arc<Self>, charge: Charge) -> Result<Paid, Error> {
-        Paid::of(&self.charge(charge, None).await?)
+    /// Makes a payment without a page to come back to, so a challenge is a decline.
+    pub(crate) async fn pay(
+        self: &Arc<Self>,
+        charge: Charge,
+        keyed: Option<KeyedRequest>,
+    ) -> Result<Written<PaymentConcluded>, Error> {
+        Ok(self.charge(charge, keyed).await?.ok_or(StoreError::Panicked)?)
     }
 
     /// Makes a payment; with an idempotency key, at most once. Continues if the caller disconnects.
-    /// If the acquirer demands 3-D Secure, the outcome is [`Outcome::Done`], and the payment waits
-    /// for [`Self::respond`].
+    /// `None` if the acquirer demands 3-D Secure: the payment waits for [`Self::respond`].
     pub(crate) async fn charge(
         self: &Arc<Self>,
         charge: Charge,
         keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Option<Written<PaymentConcluded>>, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
         let Charge { payment, card, source, test, origin, link, return_url } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
@@ -152,11 +157,9 @@ impl Payments {
             let descriptor = payment.descriptor.clone();
             let action = BeginPayment { payment: Box::new(payment), link };
             let request_key = keyed.as_ref().map(KeyedRequest::acquirer_key);
-            let pending_payment = match payments.write(action, keyed).await? {
-                Answer::Executed { outcome: Outcome::PaymentBegun(pending_payment), .. } => {
-                    pending_payment
-                }
-                replayed => return Ok(replayed),
+            let pending_payment = match payments.store.write_keyed(action, keyed).await?? {
+                Answer::Executed(PaymentBegun(pending_payment)) => pending_payment,
+                Answer::Replayed(outcome) => return Written::before(&outcome).map(Some),
             };
             let key = request_key.unwrap_or(AcquirerKey::Id(pending_payment));
             let authorization = Authorization { acquirer, key, id: None };
@@ -177,7 +180,8 @@ impl Payments {
             if let AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error)) = reply {
                 payments.declines.record(attempt, admitted, error);
             }
-            Ok(recorded(payments.record(pending_payment, reply, Some(card)).await)?)
+            let concluded = recorded(payments.record(pending_payment, reply, Some(card)).await)?;
+            Ok(concluded.map(Written::now))
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
@@ -204,24 +208,26 @@ impl Payments {
         Ok(self.acquirers.authorize(request, now()).await?)
     }
 
-    /// Records the acquirer's answer. Without `card`, a challenge is recorded already.
+    /// Records the acquirer's answer. Without `card`, a challenge is recorded already. `None` if
+    /// the payment waits for the customer.
     async fn record(
         &self,
         pending_payment: Id,
         reply: AuthorizationResponse,
         card: Option<Card>,
-    ) -> Result<Result<Answer, Rejection>, StoreError> {
+    ) -> Result<Result<Option<PaymentConcluded>, Rejection>, StoreError> {
         match (reply, card) {
             (AuthorizationResponse::Outcome(acquirer_outcome), card) => {
-                self.conclude(pending_payment, Conclusion::Answered(acquirer_outcome), card).await
+                let conclusion = Conclusion::Answered(acquirer_outcome);
+                let concluded = self.conclude(pending_payment, conclusion, card).await?;
+                Ok(concluded.map(Some))
             }
             (AuthorizationResponse::Challenge { reference }, Some(card)) => {
                 let card = Box::new(card);
-                self.store.write(ChallengePayment { pending_payment, card, reference }).await
+                let action = ChallengePayment { pending_payment, card, reference };
+                Ok(self.store.write(action).await?.map(|()| None))
             }
-            (AuthorizationResponse::Challenge { .. }, None) => {
-                Ok(Ok(Answer::Executed { outcome: Outcome::Done, step: None }))
-            }
+            (AuthorizationResponse::Challenge { .. }, None) => Ok(Ok(None)),
         }
     }
 
@@ -305,10 +311,8 @@ impl Payments {
             // acquirer decides once for each pending payment.
             let concluded = payments.record(pending_payment, reply, None).await;
             let concluded = concluded.map_err(NoOutcome::NotStored)?;
-            if let Ok(concluded) = concluded
-                && let Outcome::PaymentConcluded { error: Some(error), .. } = concluded.outcome()
-            {
-                payments.declines.record(attempt, None, *error);
+            if let Ok(Some(PaymentConcluded { error: Some(error), .. })) = concluded {
+                payments.declines.record(attempt, None, error);
             }
             Ok(())
         });
@@ -320,7 +324,7 @@ impl Payments {
         pending_payment: Id,
         conclusion: Conclusion,
         card: Option<Card>,
-    ) -> Result<Result<Answer, Rejection>, StoreError> {
+    ) -> Result<Result<PaymentConcluded, Rejection>, StoreError> {
         let card = card.map(Box::new);
         self.store.write(ConcludePayment { pending_payment, conclusion, card }).await
     }
@@ -364,9 +368,7 @@ impl Payments {
         // Rejected if the request was faster after all.
         let Ok(settled) = self.conclude(id, conclusion, None).await? else { return Ok(()) };
         // A customer who does not answer a challenge (another error) is normal: no warning.
-        if let Outcome::PaymentConcluded { error: Some(ProcessingError::TRY_AGAIN), .. } =
-            settled.outcome()
-        {
+        if settled.error == Some(ProcessingError::TRY_AGAIN) {
             tracing::warn!(
                 payment.id = %id,
                 "payment recorded as failed: no answer from the acquirer"
@@ -377,9 +379,9 @@ impl Payments {
 }
 
 /// Converts the result of a write for a pending payment.
-fn recorded(written: Result<Result<Answer, Rejection>, StoreError>) -> Result<Answer, NoOutcome> {
+fn recorded<T>(written: Result<Result<T, Rejection>, StoreError>) -> Result<T, NoOutcome> {
     match written {
-        Ok(Ok(answer)) => Ok(answer),
+        Ok(Ok(outcome)) => Ok(outcome),
         // The job was faster. The caller gets the outcome by a repeat.
         Ok(Err(_)) => Err(NoAnswer::Timeout.into()),
         // The payment stays pending until the job settles it.

@@ -3,13 +3,11 @@
 use common::limits::ClientAddress;
 use uuid::Uuid;
 
-use super::{error::Error, payments::Payments};
+use super::{error::Error, once::Written, payments::Payments};
 use crate::domain::{
-    App, Email, Id, LinkSecret, Merchant, MerchantDetails, MerchantUpdate,
-    actions::{
-        AddApp, AddUser, CreateMerchant, RevokeApp, RevokeUser, SetLinkSecret, UpdateMerchant,
-    },
-    write::{Answer, KeyedRequest, Outcome},
+    App, Email, Id, LinkSecret, Merchant, MerchantDetails,
+    actions::{AddUser, CreateMerchant, SetLinkSecret, UserAdded},
+    write::KeyedRequest,
 };
 
 impl Payments {
@@ -19,18 +17,10 @@ impl Payments {
         app: &App,
         details: MerchantDetails,
         keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Written<Merchant>, Error> {
         let (key, pricing) = (Uuid::new_v4().to_string(), self.defaults.pricing);
         let details = Box::new(details);
-        self.write(CreateMerchant { app: app.id, key, details, pricing }, keyed).await
-    }
-
-    pub(crate) async fn update_merchant(
-        &self,
-        merchant: Id,
-        update: MerchantUpdate,
-    ) -> Result<(), Error> {
-        self.write(UpdateMerchant { merchant, update }, None).await.map(drop)
+        self.write_keyed(CreateMerchant { app: app.id, key, details, pricing }, keyed).await
     }
 
     /// Makes a new key that signs the payment links of a merchant. Links with the signature of the
@@ -39,10 +29,10 @@ impl Payments {
         &self,
         merchant: Id,
         keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Written<()>, Error> {
         let text = [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat();
         let secret = LinkSecret::new(text.into());
-        self.write(SetLinkSecret { merchant, secret }, keyed).await
+        self.write_keyed(SetLinkSecret { merchant, secret }, keyed).await
     }
 
     pub(crate) async fn link_secret(&self, merchant: Id) -> Result<Option<LinkSecret>, Error> {
@@ -73,20 +63,6 @@ impl Payments {
         Ok(self.limits.count_attempt(test, address)?)
     }
 
-    /// Makes an app a member of a merchant.
-    pub(crate) async fn add_app(
-        &self,
-        merchant: Id,
-        app: Id,
-        keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
-        self.write(AddApp { merchant, app }, keyed).await
-    }
-
-    pub(crate) async fn revoke_app(&self, merchant: Id, app: Id) -> Result<(), Error> {
-        self.write(RevokeApp { merchant, app }, None).await.map(drop)
-    }
-
     /// Makes a user a member of a merchant, and stores an invitation in the same database
     /// transaction.
     pub(crate) async fn invite(
@@ -95,19 +71,15 @@ impl Payments {
         merchant: Id,
         email: Email,
         keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Written<UserAdded>, Error> {
         let counted = self.limits.count_invitation(caller.id)?;
         let action = AddUser { merchant, app: caller.id, email };
-        let answer = self.write(action, keyed).await?;
+        let added = self.write_keyed(action, keyed).await?;
         // A user who is a member already gets no mail.
-        if let Answer::Executed { outcome: Outcome::Membership { already: false }, .. } = answer {
+        if !added.is_replayed && !added.outcome.was_member {
             counted.keep();
         }
-        Ok(answer)
-    }
-
-    pub(crate) async fn revoke_user(&self, merchant: Id, user: Id) -> Result<(), Error> {
-        self.write(RevokeUser { merchant, user }, None).await.map(drop)
+        Ok(added)
     }
 }
 

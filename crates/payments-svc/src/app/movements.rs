@@ -1,12 +1,12 @@
 //! Captures, refunds and voids. The store books them immediately, together with an outbox entry
 //! that a job sends to the acquirer. They therefore need no pending payment.
 
-use super::{error::Error, payments::Payments};
+use super::{error::Error, once::Written, payments::Payments};
 use crate::{
     domain::{
         Amount, Currency, Descriptor, Exchange, MovementRequest, NoRate, Terms, TransactionTerms,
         actions::Move,
-        write::{Answer, KeyedRequest},
+        write::{KeyedRequest, Moved},
     },
     store::{Snapshot, now},
 };
@@ -46,7 +46,7 @@ impl Payments {
         snapshot: &Snapshot,
         input: MovementInput,
         keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Written<Moved>, Error> {
         let TransactionTerms { id: transaction, currency: charged, terms, .. } =
             snapshot.transaction_terms;
         let (request, descriptor) = match input {
@@ -64,6 +64,6 @@ impl Payments {
             }
         };
         let steps = snapshot.steps;
-        self.write(Move { transaction, request, descriptor, steps }, keyed).await
+        self.write_keyed(Move { transaction, request, descriptor, steps }, keyed).await
     }
 }

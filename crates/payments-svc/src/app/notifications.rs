@@ -105,7 +105,7 @@ impl Payments {
         let fee_exchange = self.rates.latest_exchange(terms.pricing.dispute.currency, terms)?;
         let notification = Box::new(notification);
         let action = RecordNotification { notification, exchange, fee_exchange, steps };
-        let _noticed = self.store.write(action).await??;
+        self.store.write(action).await??;
         Ok(())
     }
 

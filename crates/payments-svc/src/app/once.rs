@@ -5,9 +5,8 @@
 //!    `docs/decisions/idempotency-keys-last.md`. This module looks the key up before that. So a
 //!    repeat does not run `act`, the closure that validates and executes the request. The repeat
 //!    gets the first outcome, even if the data has changed since.
-//! 2. **The store keeps outcomes, not responses.** `Payments::result_of` reads the data that a
-//!    response shows, both for a first request and for a repeat. See
-//!    `docs/decisions/outcomes-not-responses.md`.
+//! 2. **The store keeps outcomes, not responses.** The handler renders the outcome, both of a first
+//!    request and of a repeat. See `docs/decisions/outcomes-not-responses.md`.
 //! 3. **A key belongs to one app and one request.** The key is stored with a digest of the method,
 //!    the path and the body. Another request with the same key is rejected
 //!    ([`Rejection::KeyReused`]). The key of a payment form belongs to the merchant, and its digest
@@ -25,20 +24,17 @@
 
 use std::time::Duration;
 
+use common::sql::Group;
 use tokio::time::{Instant, sleep};
 
-use super::{
-    error::Error,
-    movements::MovementInput,
-    payments::Payments,
-    view::{View, WriteResult},
-};
+use super::{error::Error, movements::MovementInput, payments::Payments};
 use crate::{
     domain::{
-        FieldError,
-        write::{Answer, KeyedRequest, Outcome, Rejection, StoredIdempotencyKey},
+        FieldError, Id, Transaction,
+        actions::PaymentConcluded,
+        write::{KeyState, KeyedRequest, Moved, Rejection, StoredIdempotencyKey, StoredOutcome},
     },
-    store::Snapshot,
+    store::{Snapshot, StoreError},
 };
 
 /// Maximum time that a repeat waits for the first request with its key.
@@ -47,27 +43,71 @@ const IN_FLIGHT_WAIT: Duration = Duration::from_secs(5);
 /// Interval between two look-ups while a repeat waits.
 const IN_FLIGHT_POLL: Duration = Duration::from_millis(50);
 
+/// The outcome of a write.
+#[derive(Debug)]
+pub(crate) struct Written<T> {
+    pub(crate) outcome: T,
+    /// Whether it is the outcome of an earlier request with the same idempotency key.
+    pub(crate) is_replayed: bool,
+}
+
+impl<T> Written<T> {
+    /// The write was executed.
+    pub(super) fn now(outcome: T) -> Self {
+        Self { outcome, is_replayed: false }
+    }
+
+    /// An earlier request with the same idempotency key was executed.
+    pub(super) fn before(outcome: &StoredOutcome) -> Result<Self, Error>
+    where
+        T: Group,
+    {
+        let outcome = outcome.read().map_err(|error| StoreError::ReadFailed(error.into()))?;
+        Ok(Self { outcome, is_replayed: true })
+    }
+}
+
+/// The state of a payment with an idempotency key.
+pub(crate) enum PaymentState {
+    /// The payment with this ID waits for the acquirer or the customer.
+    InFlight(Id),
+    Concluded(PaymentConcluded),
+}
+
 impl Payments {
-    /// Looks up an idempotency key; `None` if no request has used it.
-    pub(crate) async fn key(
+    /// The state of the payment of this request, and whether it is the same request. `None` if no
+    /// request has used the key.
+    pub(crate) async fn payment_state(
         &self,
         keyed: &KeyedRequest,
-    ) -> Result<Option<StoredIdempotencyKey>, Error> {
+    ) -> Result<Option<(PaymentState, bool)>, Error> {
+        let Some(known) = self.key(keyed).await? else { return Ok(None) };
+        let state = match known.state {
+            KeyState::InFlight(pending_payment) => PaymentState::InFlight(pending_payment),
+            KeyState::Answered(outcome) => {
+                PaymentState::Concluded(Written::before(&outcome)?.outcome)
+            }
+        };
+        Ok(Some((state, known.request == keyed.request)))
+    }
+
+    /// Looks up an idempotency key; `None` if no request has used it.
+    async fn key(&self, keyed: &KeyedRequest) -> Result<Option<StoredIdempotencyKey>, Error> {
         Ok(self.store.idempotency_key(keyed).await?)
     }
 
     /// Runs `act`; with an idempotency key, at most once. A repeat does not run it, and gets the
     /// outcome of the first request.
-    pub(crate) async fn once(
+    pub(crate) async fn once<T: Group>(
         &self,
         keyed: Option<KeyedRequest>,
-        act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Answer, Error>,
-    ) -> Result<WriteResult, Error> {
+        act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Written<T>, Error>,
+    ) -> Result<Written<T>, Error> {
         let known = match &keyed {
             None => None,
             Some(keyed) => self.key(keyed).await?,
         };
-        self.result_of(&self.first_or_run(keyed, known, act).await?).await
+        self.first_or_run(keyed, known, act).await
     }
 
     /// Like [`Self::once`], for a capture, refund or void, which `read` reads from the request.
@@ -79,54 +119,54 @@ impl Payments {
         keyed: Option<KeyedRequest>,
         mut snapshot: Snapshot,
         read: impl FnOnce() -> Result<MovementInput, Vec<FieldError>>,
-    ) -> Result<WriteResult, Error> {
+    ) -> Result<Written<Transaction>, Error> {
         let known = snapshot.key.take();
         let act = async |keyed| self.perform(&snapshot, read()?, keyed).await;
-        let answer = self.first_or_run(keyed, known, act).await?;
-        if let Answer::Executed { outcome: Outcome::Moved(moved), step: Some(last) } = &answer
-            && let Some(transaction) = snapshot.after(moved.steps, last)
-        {
-            let view = View::Transaction(Box::new(transaction));
-            return Ok(WriteResult { view, is_replayed: false });
-        }
-        self.result_of(&answer).await
+        let Written { outcome, is_replayed } = self.first_or_run(keyed, known, act).await?;
+        let Moved { version, last } = outcome;
+        let transaction = match last.and_then(|last| snapshot.after(version.steps, &last)) {
+            Some(transaction) => transaction,
+            None => self.store.transaction_as_of(version).await?.ok_or(Error::NotFound)?,
+        };
+        Ok(Written { outcome: transaction, is_replayed })
     }
 
-    async fn first_or_run(
+    async fn first_or_run<T: Group>(
         &self,
         keyed: Option<KeyedRequest>,
         known: Option<StoredIdempotencyKey>,
-        act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Answer, Error>,
-    ) -> Result<Answer, Error> {
+        act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Written<T>, Error>,
+    ) -> Result<Written<T>, Error> {
         let Some(keyed) = keyed else { return act(None).await };
-        if let Some(answer) = self.stored_answer(&keyed, known).await? {
-            return Ok(answer);
+        if let Some(outcome) = self.stored_outcome(&keyed, known).await? {
+            return Written::before(&outcome);
         }
         match act(Some(keyed.clone())).await {
             // A concurrent request with the same key was faster.
             Err(Error::InFlight) => {
                 let known = self.key(&keyed).await?;
-                self.stored_answer(&keyed, known).await?.ok_or(Error::InFlight)
+                let outcome = self.stored_outcome(&keyed, known).await?;
+                Written::before(&outcome.ok_or(Error::InFlight)?)
             }
-            answer => answer,
+            written => written,
         }
     }
 
-    /// The answer of the first request with this key, if there was one. Waits while that request is
+    /// The outcome of the first request with this key, if there was one. Waits while that request is
     /// in flight.
-    async fn stored_answer(
+    async fn stored_outcome(
         &self,
         keyed: &KeyedRequest,
         mut known: Option<StoredIdempotencyKey>,
-    ) -> Result<Option<Answer>, Error> {
+    ) -> Result<Option<StoredOutcome>, Error> {
         let deadline = Instant::now() + IN_FLIGHT_WAIT;
         loop {
             let Some(first) = known else { return Ok(None) };
-            match first.answer(keyed) {
+            match first.outcome(keyed) {
                 Err(Rejection::InFlight) if Instant::now() < deadline => {
                     sleep(IN_FLIGHT_POLL).await
                 }
-                answer => return Ok(Some(answer?)),
+                outcome => return Ok(Some(outcome?)),
             }
             known = self.key(keyed).await?;
         }

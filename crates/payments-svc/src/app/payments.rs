@@ -2,15 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use common::{aside::Aside, limits::Budget};
+use common::{aside::Aside, limits::Budget, sql::Group};
 use tokio_util::task::TaskTracker;
 
-use super::{declines::Declines, error::Error};
+use super::{declines::Declines, error::Error, once::Written};
 use crate::{
     acquirer::Acquirers,
     domain::{
         Pricing,
-        write::{Action, Answer, KeyedRequest, Write},
+        write::{Action, Answer, KeyedRequest},
     },
     limits::Limits,
     rates::ExchangeRates,
@@ -63,12 +63,21 @@ impl Payments {
         self.store.aside()
     }
 
-    pub(super) async fn write(
+    /// Executes an action.
+    pub(crate) async fn write<A: Action>(&self, action: A) -> Result<A::Outcome, Error> {
+        Ok(self.store.write(action).await??)
+    }
+
+    /// Executes an action; with an idempotency key, at most once.
+    pub(crate) async fn write_keyed<A: Action<Outcome: Group>>(
         &self,
-        action: impl Into<Box<dyn Action>>,
+        action: A,
         keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
-        Ok(self.store.write(Write { action: action.into(), keyed }).await??)
+    ) -> Result<Written<A::Outcome>, Error> {
+        match self.store.write_keyed(action, keyed).await?? {
+            Answer::Executed(outcome) => Ok(Written::now(outcome)),
+            Answer::Replayed(outcome) => Written::before(&outcome),
+        }
     }
 
     /// Waits until no payment or card check is under way. To be called after the last request.

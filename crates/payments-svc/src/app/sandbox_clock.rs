@@ -2,27 +2,17 @@
 
 use std::time::Duration;
 
-use super::{error::Error, notifications::NotificationError, payments::Payments};
+use super::{notifications::NotificationError, payments::Payments};
 use crate::{
     domain::{
-        AdvanceBy, Id, MovementRequest, SandboxClock,
-        actions::{AdvanceClock, FinishAdvance, Move},
-        write::{Answer, KeyedRequest, Rejection},
+        Id, MovementRequest, SandboxClock,
+        actions::{FinishAdvance, Move},
+        write::Rejection,
     },
     store::{AdvancedApp, OldTransaction, StoreError},
 };
 
 impl Payments {
-    /// Advances the sandbox clock of an app. A job ends what is due by then.
-    pub(crate) async fn advance_clock(
-        &self,
-        app: Id,
-        by: AdvanceBy,
-        keyed: Option<KeyedRequest>,
-    ) -> Result<Answer, Error> {
-        self.write(AdvanceClock { app, by }, keyed).await
-    }
-
     /// Ends all that is due after the advances of apps. An error does not stop the other apps; the
     /// last error is returned, and the next run repeats what failed.
     pub(crate) async fn finish_advances(&self, ttl: Duration) -> Result<(), NotificationError> {

@@ -25,16 +25,15 @@
 
 use std::fmt;
 
+use common::group;
+
 use super::{
     acquirer_key::{AcquirerKey, RequestDigest},
-    api_key::{ApiKeyDetails, MAX_API_KEYS},
-    app::App,
+    api_key::MAX_API_KEYS,
     id::Id,
-    invitation::Invitation,
     movement::{MAX_STEPS, MovementError},
-    processing::ProcessingError,
     transaction::{Amounts, Step, TransactionVersion},
-    webhook::{MAX_WEBHOOKS, Webhook},
+    webhook::MAX_WEBHOOKS,
 };
 
 mod batch;
@@ -42,16 +41,18 @@ mod booking;
 mod changes;
 mod loaded;
 mod needs;
+mod outcome;
 mod rows;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use batch::{ActionResult, Batch, MAX_BALANCE, decide, done};
-pub(crate) use changes::{Changes, MerchantTexts, StepOrigin};
+pub(crate) use batch::{Batch, MAX_BALANCE, decide};
+pub(crate) use changes::{Changes, StepOrigin};
 pub(crate) use loaded::{
     KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingContext, StoredIdempotencyKey,
 };
 pub(crate) use needs::{CapturesToLoad, Needs};
+pub(crate) use outcome::{Outcome, StoredOutcome};
 pub(crate) use rows::{
     ApiKeyRow, AppRow, AttemptRow, AuthorizationRow, Balance, BatchRows, CaptureRow, CardRow,
     CustomRow, DisputeRow, EventRow, ExpiryRow, InvitationRow, KeyRow, LineRow, LinkSecretRow,
@@ -63,23 +64,19 @@ pub(crate) use rows::{
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]
 pub(crate) struct Write {
-    pub(crate) action: Box<dyn Action>,
+    pub(crate) action: Box<dyn AnyAction>,
     pub(crate) keyed: Option<KeyedRequest>,
 }
 
-impl<A: Into<Box<dyn Action>>> From<A> for Write {
-    fn from(action: A) -> Self {
-        Self { action: action.into(), keyed: None }
-    }
-}
-
 /// A change of the store: what it needs, and what it decides. `domain/actions` has all of them.
-pub(crate) trait Action: fmt::Debug + Send + Sync {
+pub(crate) trait Action: fmt::Debug + Send + Sync + 'static {
+    type Outcome: Outcome;
+
     /// Adds the keys of all rows that the decision reads.
     fn needs(&self, needs: &mut Needs);
 
     /// Checks everything, then changes rows. If it returns `Err`, it has changed none.
-    fn decide(&self, batch: &mut Batch) -> ActionResult;
+    fn decide(&self, batch: &mut Batch) -> Result<Self::Outcome, Rejection>;
 
     /// Estimates the rows that the write reads and writes, and the bytes of its payload.
     fn cost(&self) -> (usize, usize) {
@@ -92,9 +89,29 @@ pub(crate) trait Action: fmt::Debug + Send + Sync {
     }
 }
 
-impl<A: Action + 'static> From<A> for Box<dyn Action> {
-    fn from(action: A) -> Self {
-        Box::new(action)
+/// An [`Action`] of any type.
+pub(crate) trait AnyAction: fmt::Debug + Send + Sync {
+    fn needs(&self, needs: &mut Needs);
+    fn decide(&self, batch: &mut Batch) -> Result<Box<dyn Outcome>, Rejection>;
+    fn cost(&self) -> (usize, usize);
+    fn is_follow_up(&self) -> bool;
+}
+
+impl<A: Action> AnyAction for A {
+    fn needs(&self, needs: &mut Needs) {
+        Action::needs(self, needs);
+    }
+
+    fn decide(&self, batch: &mut Batch) -> Result<Box<dyn Outcome>, Rejection> {
+        Ok(Box::new(Action::decide(self, batch)?))
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        Action::cost(self)
+    }
+
+    fn is_follow_up(&self) -> bool {
+        Action::is_follow_up(self)
     }
 }
 
@@ -129,65 +146,42 @@ impl KeyedRequest {
     }
 }
 
-/// The answer to a write that was not rejected.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Answer {
-    /// The write was executed.
-    Executed {
-        outcome: Outcome,
-        /// The new step of the trail, if the write was a movement.
-        step: Option<Box<LastStep>>,
-    },
-    /// A write with the same idempotency key was executed before. This is its outcome.
-    Replayed(Outcome),
-}
-
-impl Answer {
-    pub(crate) fn outcome(&self) -> &Outcome {
-        match self {
-            Self::Executed { outcome, .. } | Self::Replayed(outcome) => outcome,
-        }
+impl<A: Action> From<A> for Box<dyn AnyAction> {
+    fn from(action: A) -> Self {
+        Box::new(action)
     }
 }
+
+impl<A: Into<Box<dyn AnyAction>>> From<A> for Write {
+    fn from(action: A) -> Self {
+        Self { action: action.into(), keyed: None }
+    }
+}
+
+/// The answer to a write that was not rejected. `T` is the outcome of its action.
+#[derive(Debug)]
+pub(crate) enum Answer<T = Box<dyn Outcome>> {
+    /// The write was executed.
+    Executed(T),
+    /// A write with the same idempotency key was executed before.
+    Replayed(StoredOutcome),
+}
+
+/// A transaction has a new step.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Moved {
+    pub(crate) version: TransactionVersion,
+    /// The new step. It is not stored, so a repeat does not have it.
+    pub(crate) last: Option<Box<LastStep>>,
+}
+
+group! { Moved { version: TransactionVersion = .., last: Option<Box<LastStep>> = [None] } }
 
 /// The last step of a trail, and the transaction's amounts after it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LastStep {
     pub(crate) step: Step,
     pub(crate) amounts: Amounts,
-}
-
-/// The outcome of a write. With an idempotency key it is stored, to answer a repeated request.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Outcome {
-    /// The write has no result.
-    Done,
-    App(App),
-    Merchant(Box<MerchantTexts>),
-    /// The user is a member of the merchant.
-    Membership {
-        /// Whether the user was a member before.
-        already: bool,
-    },
-    /// A pending payment was recorded, with this ID.
-    PaymentBegun(Id),
-    /// The outcome of a payment was recorded.
-    PaymentConcluded {
-        transaction: Id,
-        /// `None` if the payment succeeded.
-        error: Option<ProcessingError>,
-    },
-    /// A transaction has a new step.
-    Moved(TransactionVersion),
-    Card(Id),
-    /// A further API key was created.
-    ApiKey(ApiKeyDetails),
-    /// This merchant has a new link secret.
-    LinkSecret(Id),
-    /// The caller must send this invitation.
-    Invitation(Box<Invitation>),
-    /// The endpoint after the write. An outcome never contains a secret.
-    Webhook(Box<Webhook>),
 }
 
 /// Why a write is rejected. A rejected write changes nothing.

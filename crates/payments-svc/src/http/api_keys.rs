@@ -14,12 +14,13 @@ use super::{
     access::{Caller, FirstId},
     api::Api,
     idempotency::IdempotencyKey,
-    list, output,
+    list,
+    output::{self, NewApiKeyOutput},
 };
 use crate::{
-    app::new_api_key,
-    domain::{ApiKeyDetails, Id, Name},
-    web::{Body, Error, as_date, as_optional_date, as_text},
+    app::{Written, new_api_key},
+    domain::{ApiKeyDetails, Id, Name, actions::CreateApiKey},
+    web::{Body, Error, as_date, as_optional_date, as_text, envelope},
 };
 
 /// Creates a further key. The response is the only place where it appears: a repeat gets the same
@@ -34,10 +35,13 @@ pub(super) async fn create(
     let new = new_api_key();
     let created = api.payments.once(keyed, async |keyed| {
         let name = body.read(|fields| fields.optional("name", Name::new))?;
-        api.payments.create_api_key(caller.app.id, name, new.digest(), keyed).await
+        let action = CreateApiKey { app: caller.app.id, name, digest: new.digest() };
+        api.payments.write_keyed(action, keyed).await
     });
-    let created = created.await?.with_api_key(new);
-    Ok(output::response(&api.payments, created).await)
+    let Written { outcome: details, is_replayed } = created.await?;
+    let key = (!is_replayed).then_some(&new);
+    let body = envelope(StatusCode::CREATED, "key", NewApiKeyOutput::new(&details, key));
+    Ok(output::written(is_replayed, body))
 }
 
 pub(super) async fn list(

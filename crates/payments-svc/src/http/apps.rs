@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     extract::{FromRequestParts, RawQuery, State},
     http::{StatusCode, request::Parts},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use common::limits::ClientAddress;
 use jiff::Timestamp;
@@ -18,7 +18,11 @@ use super::{
     list, output,
 };
 use crate::{
-    domain::{App, Id, Merchant, Name},
+    app::Written,
+    domain::{
+        App, Id, Merchant, Name,
+        actions::{AddApp, RevokeApp},
+    },
     web::{Body, Error, as_date, as_text, envelope},
 };
 
@@ -74,9 +78,11 @@ pub(super) async fn add(
     let keyed = key.of(&merchant.caller, &body)?;
     let added = api.payments.once(keyed, async |keyed| {
         let app = body.read(|fields| fields.required("appId", str::parse))?;
-        api.payments.add_app(merchant.resource.id, app, keyed).await
+        let action = AddApp { merchant: merchant.resource.id, app };
+        api.payments.write_keyed(action, keyed).await
     });
-    Ok(output::response(&api.payments, added.await?).await)
+    let Written { outcome: (), is_replayed } = added.await?;
+    Ok(output::written(is_replayed, StatusCode::CREATED.into_response()))
 }
 
 /// Ends the access of an app to a merchant.
@@ -85,7 +91,7 @@ pub(super) async fn revoke(
     merchant: Permitted<Merchant>,
     SecondId(app): SecondId,
 ) -> Result<StatusCode, Error> {
-    api.payments.revoke_app(merchant.resource.id, app).await?;
+    api.payments.write(RevokeApp { merchant: merchant.resource.id, app }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

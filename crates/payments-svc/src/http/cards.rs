@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::{access::Permitted, api::Api, idempotency::IdempotencyKey, output};
 use crate::{
+    app::Written,
     domain::{Id, Merchant, Notes, SavedCard},
-    web::{Body, Error, as_date, as_text, envelope},
+    web::{Body, Error, as_date, as_text, envelope, json},
 };
 
 /// Saves the card of a transaction.
@@ -28,7 +29,8 @@ pub(super) async fn create(
         })?;
         api.payments.save_card(merchant.resource.id, transaction, notes, keyed).await
     });
-    Ok(output::response(&api.payments, saved.await?).await)
+    let Written { outcome: card, is_replayed } = saved.await?;
+    Ok(output::written(is_replayed, json::saved(card.id)))
 }
 
 pub(super) async fn get(card: Permitted<SavedCard>) -> Response {

@@ -16,9 +16,10 @@ use super::{
     output::{self, MerchantOutput},
 };
 use crate::{
+    app::{self, Written},
     domain::{
         Country, Currency, Descriptor, Email, Iban, InvalidCurrency, Merchant, MerchantDetails,
-        MerchantUpdate, Name, Website,
+        MerchantUpdate, Name, Website, actions::UpdateMerchant,
     },
     web::{Body, Error, Fields, Reported, envelope},
 };
@@ -34,7 +35,9 @@ pub(super) async fn create(
     let created = api.payments.once(keyed, async |keyed| {
         api.payments.create_merchant(&caller.app, body.read(details)?, keyed).await
     });
-    Ok(output::response(&api.payments, created.await?).await)
+    let Written { outcome: merchant, is_replayed } = created.await?;
+    let body = envelope(StatusCode::CREATED, "merchant", MerchantOutput::new(&merchant));
+    Ok(output::written(is_replayed, body))
 }
 
 fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Reported> {
@@ -86,7 +89,7 @@ pub(super) async fn update(
         fields.reject(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
-    api.payments.update_merchant(merchant.resource.id, update).await?;
+    api.payments.write(UpdateMerchant { merchant: merchant.resource.id, update }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -103,7 +106,11 @@ pub(super) async fn new_link_secret(
         body.read(|_| Ok(()))?;
         api.payments.new_link_secret(merchant, keyed).await
     });
-    Ok(output::response(&api.payments, made.await?).await)
+    let Written { outcome: (), is_replayed } = made.await?;
+    // The current secret, also for a repeat: an older one no longer works.
+    let secret = api.payments.link_secret(merchant).await?.ok_or(app::Error::NotFound)?;
+    let body = envelope(StatusCode::CREATED, "linkSecret", secret.expose());
+    Ok(output::written(is_replayed, body))
 }
 
 /// The merchants of the caller.

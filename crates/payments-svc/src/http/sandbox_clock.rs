@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::{extract::State, response::Response};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
 use common::config::duration;
 
 use super::{access::Caller, api::Api, idempotency::IdempotencyKey, output};
 use crate::{
-    domain::{AdvanceBy, InvalidAdvance},
+    app::Written,
+    domain::{AdvanceBy, InvalidAdvance, actions::AdvanceClock},
     web::{Body, Error},
 };
 
@@ -21,9 +26,10 @@ pub(super) async fn advance(
     let keyed = key.of(&caller.app, &body)?;
     let advanced = api.payments.once(keyed, async |keyed| {
         let by = body.read(|fields| fields.required("advance", advance_by))?;
-        api.payments.advance_clock(caller.app.id, by, keyed).await
+        api.payments.write_keyed(AdvanceClock { app: caller.app.id, by }, keyed).await
     });
-    Ok(output::response(&api.payments, advanced.await?).await)
+    let Written { outcome: (), is_replayed } = advanced.await?;
+    Ok(output::written(is_replayed, StatusCode::CREATED.into_response()))
 }
 
 fn advance_by(text: &str) -> Result<AdvanceBy, InvalidAdvance> {

@@ -16,7 +16,7 @@ use super::{
     list, output,
 };
 use crate::{
-    app::{MovementInput, RecurringPayment, StoredCard},
+    app::{MovementInput, RecurringPayment, StoredCard, Written},
     domain::{Amount, Descriptor, Merchant},
     web::{Body, Error, Fields, Reported, json},
 };
@@ -48,7 +48,8 @@ pub(super) async fn create(
     let paid = api.payments.once(keyed, async |keyed| {
         api.payments.pay_recurring(&merchant.resource, body.read(payment)?, keyed).await
     });
-    Ok(output::response(&api.payments, paid.await?).await)
+    let Written { outcome, is_replayed } = paid.await?;
+    Ok(output::written(is_replayed, json::paid(outcome)))
 }
 
 fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Reported> {
@@ -94,7 +95,9 @@ pub(super) fn movement(
                     body: Body| {
             let keyed = key.of(&caller, &body)?;
             let moved = api.payments.move_once(keyed, snapshot, || body.read(read)).await?;
-            Ok::<_, Error>(output::response(&api.payments, moved).await)
+            let json = output::transaction(&api.payments, moved.outcome).await?;
+            let response = json::response(StatusCode::CREATED, json);
+            Ok::<_, Error>(output::written(moved.is_replayed, response))
         },
     )
 }

@@ -17,8 +17,9 @@ use super::{
     list, output,
 };
 use crate::{
-    domain::{Email, Id, Merchant, User},
-    web::{Body, Error, as_date, as_text},
+    app::Written,
+    domain::{Email, Id, Merchant, User, actions::RevokeUser},
+    web::{Body, Error, as_date, as_text, envelope},
 };
 
 pub(super) async fn list(
@@ -42,7 +43,9 @@ pub(super) async fn invite(
         let email = body.read(|fields| fields.required("email", Email::new))?;
         api.payments.invite(&merchant.caller, merchant.resource.id, email, keyed).await
     });
-    Ok(output::response(&api.payments, invited.await?).await)
+    let Written { outcome: added, is_replayed } = invited.await?;
+    let body = envelope(StatusCode::CREATED, "isMember", added.was_member);
+    Ok(output::written(is_replayed, body))
 }
 
 /// Ends the membership of a user.
@@ -51,7 +54,7 @@ pub(super) async fn revoke(
     merchant: Permitted<Merchant>,
     SecondId(user): SecondId,
 ) -> Result<StatusCode, Error> {
-    api.payments.revoke_user(merchant.resource.id, user).await?;
+    api.payments.write(RevokeUser { merchant: merchant.resource.id, user }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

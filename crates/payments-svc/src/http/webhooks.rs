@@ -23,6 +23,7 @@ use crate::{
     domain::{
         Delivery, DeliveryAttempt, DeliveryOutcome, EventTypes, Id, Name, Webhook, WebhookDetails,
         WebhookSecret, WebhookUpdate,
+        actions::{CreateWebhook, DeleteWebhook, ReplayWebhook, RotateWebhook, UpdateWebhook},
     },
     web::{Body, Error, Fields, Reported, as_date, as_optional_date, as_text, envelope},
 };
@@ -45,9 +46,11 @@ pub(super) async fn create(
             let types = types?.unwrap_or_default();
             Ok(WebhookDetails { url: url?, types, description: description? })
         })?;
-        api.payments.create_webhook(caller.app.id, details, secret.clone(), keyed).await
+        let (details, secret) = (Box::new(details), secret.clone());
+        let action = CreateWebhook { app: caller.app.id, details, secret };
+        api.payments.write_keyed(action, keyed).await
     });
-    Ok(output::response(&api.payments, created.await?.showing(secret)).await)
+    Ok(output::webhook(&created.await?, &secret))
 }
 
 fn types(fields: &mut Fields<'_>) -> Result<Option<EventTypes>, Reported> {
@@ -85,7 +88,9 @@ pub(super) async fn update(
         let (url, types) = (url?, types?);
         Ok(WebhookUpdate { url, types, description: description?, enabled: enabled? })
     })?;
-    api.payments.update_webhook(&webhook.resource, update).await?;
+    let Webhook { id: webhook, app, .. } = webhook.resource;
+    let update = Box::new(update);
+    api.payments.write(UpdateWebhook { app, webhook, update }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -93,7 +98,8 @@ pub(super) async fn delete(
     State(api): State<Arc<Api>>,
     webhook: Permitted<Webhook>,
 ) -> Result<StatusCode, Error> {
-    api.payments.delete_webhook(&webhook.resource).await?;
+    let Webhook { id: webhook, app, .. } = webhook.resource;
+    api.payments.write(DeleteWebhook { app, webhook }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -108,9 +114,11 @@ pub(super) async fn rotate(
     let secret = WebhookSecret::new(rand::random());
     let rotated = api.payments.once(keyed, async |keyed| {
         body.read(|_| Ok(()))?;
-        api.payments.rotate_webhook(&webhook.resource, secret.clone(), keyed).await
+        let Webhook { id: webhook, app, .. } = webhook.resource;
+        let action = RotateWebhook { app, webhook, secret: secret.clone() };
+        api.payments.write_keyed(action, keyed).await
     });
-    Ok(output::response(&api.payments, rotated.await?.showing(secret)).await)
+    Ok(output::webhook(&rotated.await?, &secret))
 }
 
 /// Sends all events after the given one again. Events that are not kept any more are left out.
@@ -120,7 +128,8 @@ pub(super) async fn replay(
     body: Body,
 ) -> Result<StatusCode, Error> {
     let after = body.read(|fields| fields.required("after", str::parse))?;
-    api.payments.replay_webhook(&webhook.resource, after).await?;
+    let Webhook { id: webhook, app, .. } = webhook.resource;
+    api.payments.write(ReplayWebhook { app, webhook, after }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -15,7 +15,6 @@ use crate::{
     domain::{
         Id, Invitation,
         actions::{RemoveInvitation, StartInvitationAttempt},
-        write::{Answer, Outcome},
     },
     mail::Mailer,
     store::{Store, StoreError},
@@ -70,14 +69,9 @@ impl Invitations {
 /// Records an attempt and the time of the next one, before the mail is sent. If this process is
 /// killed, or cannot record that the mail was sent, the mail is sent again at that time. `None` if
 /// another replica was faster.
-async fn take(store: &Store, invitation: Id) -> Result<Option<Box<Invitation>>, StoreError> {
+async fn take(store: &Store, invitation: Id) -> Result<Option<Invitation>, StoreError> {
     let action = StartInvitationAttempt { invitation, jitter: rand::random() };
-    match store.write(action).await? {
-        Ok(Answer::Executed { outcome: Outcome::Invitation(invitation), .. }) => {
-            Ok(Some(invitation))
-        }
-        _ => Ok(None),
-    }
+    Ok(store.write(action).await?.ok())
 }
 
 /// Sends an invitation. Returns whether it can be deleted, because it was sent or the last attempt

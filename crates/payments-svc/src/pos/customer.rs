@@ -50,7 +50,7 @@ pub(super) async fn pay(
         acquirer: payments.acquirer_of(&merchant),
     };
     let charge = Charge::typed(&merchant, payment, card, Origin::Transactions(address));
-    Ok(json::paid(payments.pay(charge).await?))
+    Ok(json::paid(payments.pay(charge, None).await?.outcome))
 }
 
 fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Reported> {

@@ -22,11 +22,10 @@ use super::{
     visit::{self, AmountErrors, FormToken, Visit, see_other},
 };
 use crate::{
-    app::{self, Charge, Origin, Payments, now},
+    app::{self, Charge, Origin, PaymentState, Payments, now},
     domain::{
         Amount, CardDetails, CardNumber, CardToken, ChallengeAnswer, Currency, Expiry, Id, Payment,
-        ProcessingError, Scheme, SecurityCode,
-        write::{KeyState, Outcome},
+        Scheme, SecurityCode, actions::PaymentConcluded,
     },
     web::{Body, Error, fields},
 };
@@ -67,12 +66,10 @@ async fn step(payments: &Payments, visit: &Visit, form: FormToken) -> Result<Res
             visit.check_open(payments).await?;
             Ok(card(visit, TypedCard::default()))
         }
-        Some((KeyState::InFlight(pending_payment), true)) => {
+        Some((PaymentState::InFlight(pending_payment), true)) => {
             pending(payments, visit, form, pending_payment).await
         }
-        Some((KeyState::Answered(Outcome::PaymentConcluded { transaction, error }), true)) => {
-            result(payments, visit, transaction, error).await
-        }
+        Some((PaymentState::Concluded(payment), true)) => result(payments, visit, payment).await,
         Some(_) => Err(visit.because(Reason::LinkUsed)),
     }
 }
@@ -83,10 +80,9 @@ async fn known(
     payments: &Payments,
     visit: &Visit,
     form: FormToken,
-) -> Result<Option<(KeyState, bool)>, Problem> {
+) -> Result<Option<(PaymentState, bool)>, Problem> {
     let keyed = visit.idempotency_key(form);
-    let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
-    Ok(known.map(|known| (known.state, known.request == keyed.request)))
+    payments.payment_state(&keyed).await.map_err(|error| visit.problem(error))
 }
 
 fn form_expired(visit: &Visit) -> Problem {
@@ -128,8 +124,7 @@ async fn pending(
 async fn result(
     payments: &Payments,
     visit: &Visit,
-    transaction: Id,
-    error: Option<ProcessingError>,
+    PaymentConcluded { transaction, error }: PaymentConcluded,
 ) -> Result<Response, Problem> {
     let receipt = payments.receipt(transaction).await.map_err(|error| visit.problem(error))?;
     let shop_url = visit.link.redirect.as_ref().map(|redirect| match error {
@@ -150,8 +145,8 @@ async fn result_elsewhere(
     form: FormToken,
 ) -> Result<Option<Response>, Problem> {
     Ok(match known(payments, visit, form).await? {
-        Some((KeyState::Answered(Outcome::PaymentConcluded { error, .. }), false)) => {
-            Some(view::page(StatusCode::OK, &ResultPage::new(visit, error)))
+        Some((PaymentState::Concluded(payment), false)) => {
+            Some(view::page(StatusCode::OK, &ResultPage::new(visit, payment.error)))
         }
         _ => None,
     })
@@ -204,9 +199,7 @@ pub(super) async fn pay(
                 }
                 // 3-D Secure. This page stays in the history of the browser. So it gets the address
                 // that never continues to the shop.
-                Ok(answer) if visit.browser.has_cookie && *answer.outcome() == Outcome::Done => {
-                    Ok(visit.redirect(Some(form)))
-                }
+                Ok(None) if visit.browser.has_cookie => Ok(visit.redirect(Some(form))),
                 paid => after(&payments, &visit, form, paid.map(drop)).await,
             }
         }
@@ -288,7 +281,7 @@ pub(super) async fn respond(
     visit.browser.use_field(browser);
     let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
     let responded = match known(&payments, &visit, form).await? {
-        Some((KeyState::InFlight(pending_payment), true)) => {
+        Some((PaymentState::InFlight(pending_payment), true)) => {
             payments.respond(visit.attempt(address), pending_payment, answer).await
         }
         _ => Ok(()),
@@ -313,7 +306,7 @@ pub(super) async fn returned(
         return rate_limited(&payments, &visit, Some(form), refused).await;
     }
     let responded = match known(&payments, &visit, form).await? {
-        Some((KeyState::InFlight(pending_payment), _)) => {
+        Some((PaymentState::InFlight(pending_payment), _)) => {
             let answer = ChallengeAnswer::Returned;
             payments.respond(visit.attempt(address), pending_payment, answer).await
         }

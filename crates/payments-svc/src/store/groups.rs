@@ -10,11 +10,11 @@ use jiff::Timestamp;
 
 use crate::domain::{
     AcquirerName, Amount, Amounts, ApiKeyDetails, App, Capture, Card, CardOnFile, Country,
-    Currency, CustomData, Delivery, DeliveryAttempt, DeliveryOutcome, Descriptor, Email,
-    EventTypes, Expiry, Factor, Failures, Fee, Iban, Id, MerchantDetails, Money, Movement, Name,
-    Payment, Ppm, Pricing, ProcessingError, Progress, Reason, RefusedStep, SandboxClock, Scheme,
-    Slice, Step, Terms, ThreeDSecure, Transaction, Transfer, WebhookDetails, WebhookSecret,
-    WebhookSecrets, WebhookUrl, Website,
+    Currency, CustomData, Delivery, DeliveryAttempt, DeliveryOutcome, Descriptor, DisableReason,
+    Email, EventTypes, Expiry, Factor, Failures, Fee, Iban, Id, Invitation, MerchantDetails, Money,
+    Movement, Name, Payment, Ppm, Pricing, ProcessingError, Progress, Reason, RefusedStep,
+    SandboxClock, Scheme, Slice, Step, Terms, ThreeDSecure, Transaction, TransactionVersion,
+    Transfer, Webhook, WebhookDetails, WebhookSecret, WebhookSecrets, WebhookUrl, Website,
 };
 
 use super::values::{advances, read_advances};
@@ -121,6 +121,9 @@ group! {
     }
 }
 group! {
+    TransactionVersion { transaction: Id = "transaction", steps: u32 = "steps", disputed: i64 = "disputed" }
+}
+group! {
     RefusedStep {
         number: u32 = "step",
         movement: Movement = "movement",
@@ -166,6 +169,15 @@ group! {
     }
 }
 group! {
+    Webhook {
+        id: Id = "id",
+        app: Id = "app",
+        created: Timestamp = "created",
+        details: WebhookDetails = ..,
+        disabled: Option<DisableReason> = "disabled",
+    }
+}
+group! {
     WebhookSecrets {
         current: WebhookSecret = "secret",
         previous: Option<(WebhookSecret, Timestamp)> = ("previous_secret", "previous_until"),
@@ -177,6 +189,16 @@ group! {
         generation: u32 = "generation",
         epoch: u32 = "epoch",
         next_attempt: u32 = "next_attempt",
+    }
+}
+group! {
+    Invitation {
+        id: Id = "id",
+        to: Email = "to",
+        merchant: String = "merchant",
+        country: Country = "country",
+        app: Option<Name> = "app",
+        attempts: u32 = "attempts",
     }
 }
 group! { Failures { attempts: u32 = "attempts", first: Timestamp = "first", due: Timestamp = "due" } }

@@ -96,11 +96,6 @@ impl Store {
         self.resource(id, caller).await
     }
 
-    /// A merchant, without a check of membership. It asks for the membership of no app.
-    pub(crate) async fn merchant_unchecked(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
-        Ok(self.merchant(id, ApiKeyDigest::NONE).await?.map(|found| found.value))
-    }
-
     /// The merchant with this public key.
     pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
         let (columns, from) = Merchant::select();
@@ -211,8 +206,8 @@ impl Store {
         self.resource(id, caller).await
     }
 
-    /// The part of a transaction that never changes, without a check of membership: see
-    /// [`Self::merchant_unchecked`].
+    /// The part of a transaction that never changes, without a check of membership: it
+    /// asks for the membership of no app.
     pub(crate) async fn transaction_terms_unchecked(
         &self,
         id: Id,

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
-    app::{Paid, StoreError},
-    domain::{Id, ProcessingError},
+    app::StoreError,
+    domain::{Id, ProcessingError, actions::PaymentConcluded},
     web::Error,
 };
 
@@ -39,7 +39,7 @@ pub(crate) fn response(status: StatusCode, json: Bytes) -> Response {
 }
 
 /// The response to a payment: 201, or 400 if it was declined. Both name the stored transaction.
-pub(crate) fn paid(Paid { transaction, error }: Paid) -> Response {
+pub(crate) fn paid(PaymentConcluded { transaction, error }: PaymentConcluded) -> Response {
     let transaction = IdOutput { id: transaction };
     match error {
         Some(error) => processing_error(error, Some(transaction)),

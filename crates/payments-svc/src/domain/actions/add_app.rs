@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, MerchantApp, Needs, Outcome, Rejection, done},
+    write::{Action, Batch, MerchantApp, Needs, Rejection},
 };
 
 /// Make an app a member of a merchant.
@@ -11,13 +11,15 @@ pub(crate) struct AddApp {
 }
 
 impl Action for AddApp {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.merchants.insert(self.merchant);
         needs.apps.insert(self.app);
         needs.merchant_apps.insert((self.merchant, self.app));
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let Self { merchant, app } = *self;
         let test = batch.merchant(merchant)?.details.test;
         if !batch.rows.apps.contains(&app) {
@@ -26,6 +28,6 @@ impl Action for AddApp {
         if !batch.rows.merchant_apps.contains(&(merchant, app)) {
             batch.rows.merchant_apps.insert(MerchantApp { merchant, app, test });
         }
-        done(Outcome::Done)
+        Ok(())
     }
 }

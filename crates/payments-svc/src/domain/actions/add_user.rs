@@ -1,8 +1,9 @@
+use common::group;
 use jiff::Timestamp;
 
 use crate::domain::{
     Email, Id, User,
-    write::{Action, ActionResult, Batch, InvitationRow, MerchantUser, Needs, Outcome, done},
+    write::{Action, Batch, InvitationRow, MerchantUser, Needs, Rejection},
 };
 
 /// The key by which users are found: the address, with ASCII letters in lower case.
@@ -20,13 +21,24 @@ pub(crate) struct AddUser {
     pub(crate) email: Email,
 }
 
+/// The user is a member.
+#[derive(Debug)]
+pub(crate) struct UserAdded {
+    /// Whether the user was a member before.
+    pub(crate) was_member: bool,
+}
+
+group! { UserAdded { was_member: bool = "was_member" } }
+
 impl Action for AddUser {
+    type Outcome = UserAdded;
+
     fn needs(&self, needs: &mut Needs) {
         needs.merchants.insert(self.merchant);
         needs.emails.insert((self.merchant, lower_case(&self.email)));
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<UserAdded, Rejection> {
         let Self { merchant, app, email } = self;
         batch.merchant(*merchant)?;
         let (address, created) = (lower_case(email), batch.now());
@@ -40,8 +52,8 @@ impl Action for AddUser {
                 id
             }
         };
-        let already = batch.rows.merchant_users.contains(&(*merchant, user));
-        if !already {
+        let was_member = batch.rows.merchant_users.contains(&(*merchant, user));
+        if !was_member {
             batch.rows.merchant_users.insert(MerchantUser { merchant: *merchant, user });
             let id = batch.id();
             batch.rows.invitations.insert(InvitationRow {
@@ -54,6 +66,6 @@ impl Action for AddUser {
                 due: Timestamp::UNIX_EPOCH,
             });
         }
-        done(Outcome::Membership { already })
+        Ok(UserAdded { was_member })
     }
 }

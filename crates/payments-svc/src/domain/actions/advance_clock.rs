@@ -1,6 +1,6 @@
 use crate::domain::{
     Advance, AdvanceBy, Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// Advance the sandbox clock of an app.
@@ -11,14 +11,16 @@ pub(crate) struct AdvanceClock {
 }
 
 impl Action for AdvanceClock {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let mut row = batch.rows.apps.get(&self.app).ok_or(Rejection::NotFound)?.clone();
         row.clock.advance(Advance { id: batch.id(), by: self.by });
         batch.rows.apps.update(row);
-        done(Outcome::Done)
+        Ok(())
     }
 }

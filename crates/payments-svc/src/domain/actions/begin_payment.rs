@@ -1,6 +1,6 @@
 use crate::domain::{
-    CustomData, LinkDigest, Payment,
-    write::{Action, ActionResult, Batch, Needs, Outcome, PendingRow, Rejection, UsedLink, done},
+    CustomData, Id, LinkDigest, Payment,
+    write::{Action, Batch, KeyState, Needs, Outcome, PendingRow, Rejection, UsedLink},
 };
 
 /// Record a pending payment, before the acquirer is called. A link that pays only once is used from
@@ -12,7 +12,19 @@ pub(crate) struct BeginPayment {
     pub(crate) link: Option<LinkDigest>,
 }
 
+/// A pending payment was recorded, with this ID.
+#[derive(Debug)]
+pub(crate) struct PaymentBegun(pub(crate) Id);
+
+impl Outcome for PaymentBegun {
+    fn key_state(&self) -> KeyState {
+        KeyState::InFlight(self.0)
+    }
+}
+
 impl Action for BeginPayment {
+    type Outcome = PaymentBegun;
+
     fn needs(&self, needs: &mut Needs) {
         needs.links.extend(self.link.map(|link| (self.payment.merchant, link)));
     }
@@ -21,7 +33,7 @@ impl Action for BeginPayment {
         (3, self.payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<PaymentBegun, Rejection> {
         let (merchant, link) = (self.payment.merchant, self.link);
         if link.is_some_and(|link| batch.rows.used_links.contains(&(merchant, link))) {
             return Err(Rejection::LinkUsed);
@@ -39,6 +51,6 @@ impl Action for BeginPayment {
             authorization: None,
             challenge: None,
         });
-        done(Outcome::PaymentBegun(id))
+        Ok(PaymentBegun(id))
     }
 }

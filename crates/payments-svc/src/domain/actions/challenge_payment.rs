@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::domain::{
     Card, Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, PendingChallenge, done},
+    write::{Action, Batch, Needs, PendingChallenge, Rejection},
 };
 
 /// The time limit for a customer to answer 3-D Secure.
@@ -14,7 +14,7 @@ const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 /// the acquirer's reference: the payment continues with them after the customer's answer.
 #[derive(Debug)]
 pub(crate) struct ChallengePayment {
-    /// The ID from [`Outcome::PaymentBegun`].
+    /// The ID from [`PaymentBegun`](super::PaymentBegun).
     pub(crate) pending_payment: Id,
     pub(crate) card: Box<Card>,
     /// The acquirer's ID of the challenge.
@@ -22,6 +22,8 @@ pub(crate) struct ChallengePayment {
 }
 
 impl Action for ChallengePayment {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.pending_payments.insert(self.pending_payment);
     }
@@ -30,12 +32,12 @@ impl Action for ChallengePayment {
         true
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let mut row = batch.pending_payment(self.pending_payment)?.clone();
         let until = batch.now().checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
         let (card, reference) = ((*self.card).clone(), self.reference.clone());
         row.challenge = Some(PendingChallenge { card, reference, until });
         batch.rows.pending_payments.update(row);
-        done(Outcome::Done)
+        Ok(())
     }
 }

@@ -1,8 +1,11 @@
+use common::group;
+
 use crate::domain::{
-    Card, Conclusion, EventType, Fact, Id, OutboxKind, PaymentResult, TransactionVersion,
+    Card, Conclusion, EventType, Fact, Id, OutboxKind, PaymentResult, ProcessingError,
+    TransactionVersion,
     write::{
-        Action, ActionResult, AuthorizationRow, Batch, CustomRow, KeyRow, KeyState, Needs,
-        OutboxRow, Outcome, PendingContext, PendingRow, Rejection, TransactionRow, done,
+        Action, AuthorizationRow, Batch, CustomRow, KeyRow, Needs, OutboxRow, Outcome,
+        PendingContext, PendingRow, Rejection, TransactionRow,
     },
 };
 
@@ -10,14 +13,28 @@ use crate::domain::{
 /// [`Rejection::NotFound`].
 #[derive(Debug)]
 pub(crate) struct ConcludePayment {
-    /// The ID from [`Outcome::PaymentBegun`].
+    /// The ID from [`PaymentBegun`](super::PaymentBegun).
     pub(crate) pending_payment: Id,
     pub(crate) conclusion: Conclusion,
     /// The card data that may be stored. `None` if the caller does not have it.
     pub(crate) card: Option<Box<Card>>,
 }
 
+/// The outcome of a payment was recorded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PaymentConcluded {
+    pub(crate) transaction: Id,
+    /// `None` if the payment succeeded.
+    pub(crate) error: Option<ProcessingError>,
+}
+
+group! {
+    PaymentConcluded { transaction: Id = "transaction", error: Option<ProcessingError> = "error" }
+}
+
 impl Action for ConcludePayment {
+    type Outcome = PaymentConcluded;
+
     fn needs(&self, needs: &mut Needs) {
         needs.pending_payments.insert(self.pending_payment);
     }
@@ -26,7 +43,7 @@ impl Action for ConcludePayment {
         true
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<PaymentConcluded, Rejection> {
         let (pending_payment, card) = (self.pending_payment, self.card.as_deref());
         let row = batch.pending_payment(pending_payment)?.clone();
         let context = batch.loaded.pending_payments.get(&pending_payment).cloned();
@@ -84,11 +101,11 @@ impl Action for ConcludePayment {
         if let Some(link) = link.filter(|_| error.is_some()) {
             batch.rows.used_links.delete((merchant, link));
         }
-        let outcome = Outcome::PaymentConcluded { transaction: id, error };
+        let outcome = PaymentConcluded { transaction: id, error };
         if let Some(row) = key.and_then(|key| batch.rows.keys.get(&key)) {
-            let state = KeyState::Answered(outcome.clone());
+            let state = outcome.key_state();
             batch.rows.keys.update(KeyRow { state, ..row.clone() });
         }
-        done(outcome)
+        Ok(outcome)
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     ApiKeyDetails, ApiKeyDigest, Id, MAX_API_KEYS, Name,
-    write::{Action, ActionResult, ApiKeyRow, Batch, Needs, Outcome, Rejection, done},
+    write::{Action, ApiKeyRow, Batch, Needs, Rejection},
 };
 
 /// Create a further API key of an app.
@@ -12,6 +12,8 @@ pub(crate) struct CreateApiKey {
 }
 
 impl Action for CreateApiKey {
+    type Outcome = ApiKeyDetails;
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
@@ -20,7 +22,7 @@ impl Action for CreateApiKey {
         (MAX_API_KEYS, 0)
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<ApiKeyDetails, Rejection> {
         let Self { app, digest, .. } = *self;
         batch.rows.apps.get(&app).ok_or(Rejection::NotFound)?;
         if batch.api_keys_of(app) >= MAX_API_KEYS {
@@ -29,6 +31,6 @@ impl Action for CreateApiKey {
         let (id, name, created, last_used) = (batch.id(), self.name.clone(), batch.now(), None);
         let row = ApiKeyRow { id, app, digest, name: name.clone(), created, last_used };
         batch.rows.api_keys.insert(row);
-        done(Outcome::ApiKey(ApiKeyDetails { id, name, created, last_used }))
+        Ok(ApiKeyDetails { id, name, created, last_used })
     }
 }

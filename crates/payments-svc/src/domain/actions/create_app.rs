@@ -1,6 +1,6 @@
 use crate::domain::{
-    ApiKeyDigest, Name, SandboxClock,
-    write::{Action, ActionResult, ApiKeyRow, AppRow, Batch, Needs, Outcome, done},
+    ApiKeyDigest, App, Name, SandboxClock,
+    write::{Action, ApiKeyRow, AppRow, Batch, Needs, Rejection},
 };
 
 /// Create an app with its first API key.
@@ -11,15 +11,17 @@ pub(crate) struct CreateApp {
 }
 
 impl Action for CreateApp {
+    type Outcome = App;
+
     fn needs(&self, _: &mut Needs) {}
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<App, Rejection> {
         let (id, created) = (batch.id(), batch.now());
         let app = AppRow { id, name: self.name.clone(), created, clock: SandboxClock::default() };
         batch.rows.apps.insert(app.clone());
         let (app_id, digest) = (id, self.digest);
         let first = ApiKeyRow { id, app: app_id, digest, name: None, created, last_used: None };
         batch.rows.api_keys.insert(first);
-        done(Outcome::App(app.app()))
+        Ok(app.app())
     }
 }

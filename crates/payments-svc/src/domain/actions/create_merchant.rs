@@ -1,8 +1,6 @@
 use crate::domain::{
     Id, Merchant, MerchantDetails, Pricing,
-    write::{
-        Action, ActionResult, Balance, Batch, MerchantApp, MerchantTexts, Needs, Outcome, done,
-    },
+    write::{Action, Balance, Batch, MerchantApp, Needs, Rejection},
 };
 
 /// Create a merchant, with the calling app as its first member.
@@ -15,9 +13,11 @@ pub(crate) struct CreateMerchant {
 }
 
 impl Action for CreateMerchant {
+    type Outcome = Merchant;
+
     fn needs(&self, _: &mut Needs) {}
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<Merchant, Rejection> {
         let merchant = Merchant {
             id: batch.id(),
             key: self.key.clone(),
@@ -27,12 +27,11 @@ impl Action for CreateMerchant {
             balance: 0,
         };
         let (id, test, app) = (merchant.id, merchant.details.test, self.app);
-        let texts = MerchantTexts::of(&merchant);
-        batch.rows.merchants.insert(merchant);
+        batch.rows.merchants.insert(merchant.clone());
         for shard in 0..batch.loaded.shards {
             batch.rows.balances.insert(Balance { merchant: id, shard, minor: 0 });
         }
         batch.rows.merchant_apps.insert(MerchantApp { merchant: id, app, test });
-        done(Outcome::Merchant(Box::new(texts)))
+        Ok(merchant)
     }
 }

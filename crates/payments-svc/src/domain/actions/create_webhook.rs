@@ -1,9 +1,6 @@
 use crate::domain::{
     Id, MAX_WEBHOOKS, Progress, Webhook, WebhookDetails, WebhookSecret, WebhookSecrets,
-    write::{
-        Action, ActionResult, Batch, Needs, Outcome, ProgressRow, Rejection, WEBHOOK_COST,
-        WebhookRow, done,
-    },
+    write::{Action, Batch, Needs, ProgressRow, Rejection, WEBHOOK_COST, WebhookRow},
 };
 
 /// Create an endpoint of an app.
@@ -15,6 +12,8 @@ pub(crate) struct CreateWebhook {
 }
 
 impl Action for CreateWebhook {
+    type Outcome = Webhook;
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
@@ -23,7 +22,7 @@ impl Action for CreateWebhook {
         WEBHOOK_COST
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<Webhook, Rejection> {
         let app = self.app;
         batch.rows.apps.get(&app).ok_or(Rejection::NotFound)?;
         if batch.rows.webhooks.iter().filter(|row| row.app == app).count() >= MAX_WEBHOOKS {
@@ -35,6 +34,6 @@ impl Action for CreateWebhook {
         batch.rows.webhooks.insert(WebhookRow::new(webhook.clone(), secrets));
         let progress = Progress::new(id);
         batch.rows.webhook_progress.insert(ProgressRow { webhook: id, progress });
-        done(Outcome::Webhook(Box::new(webhook)))
+        Ok(webhook)
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     Id, MAX_API_KEYS,
-    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// Delete an API key of an app. Rejected if it is the last one: the app is locked, so two requests
@@ -12,6 +12,8 @@ pub(crate) struct DeleteApiKey {
 }
 
 impl Action for DeleteApiKey {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
@@ -20,13 +22,13 @@ impl Action for DeleteApiKey {
         (MAX_API_KEYS, 0)
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let own = batch.rows.api_keys.get(&self.key).filter(|row| row.app == self.app);
         own.ok_or(Rejection::NotFound)?;
         if batch.api_keys_of(self.app) == 1 {
             return Err(Rejection::LastApiKey);
         }
         batch.rows.api_keys.delete(self.key);
-        done(Outcome::Done)
+        Ok(())
     }
 }

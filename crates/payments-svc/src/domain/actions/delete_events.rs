@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// Delete old events.
@@ -10,14 +10,16 @@ pub(crate) struct DeleteEvents {
 }
 
 impl Action for DeleteEvents {
+    type Outcome = ();
+
     fn needs(&self, _: &mut Needs) {}
 
     fn cost(&self) -> (usize, usize) {
         (self.events.len(), self.events.len().saturating_mul(Id::BYTES))
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         self.events.iter().for_each(|event| batch.rows.events.delete(*event));
-        done(Outcome::Done)
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// Delete old idempotency keys.
@@ -11,14 +11,16 @@ pub(crate) struct DeleteKeys {
 }
 
 impl Action for DeleteKeys {
+    type Outcome = ();
+
     fn needs(&self, _: &mut Needs) {}
 
     fn cost(&self) -> (usize, usize) {
         (self.keys.len(), self.keys.iter().map(|(_, key)| key.len()).sum())
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         self.keys.iter().for_each(|key| batch.rows.keys.delete(key.clone()));
-        done(Outcome::Done)
+        Ok(())
     }
 }

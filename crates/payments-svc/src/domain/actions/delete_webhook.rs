@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, WEBHOOK_COST, done},
+    write::{Action, Batch, Needs, Rejection, WEBHOOK_COST},
 };
 
 /// Delete an endpoint, with all that belongs to it.
@@ -11,6 +11,8 @@ pub(crate) struct DeleteWebhook {
 }
 
 impl Action for DeleteWebhook {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
@@ -19,7 +21,7 @@ impl Action for DeleteWebhook {
         WEBHOOK_COST
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let id = self.webhook;
         batch.webhook(self.app, id)?;
         batch.rows.webhooks.delete(id);
@@ -28,6 +30,6 @@ impl Action for DeleteWebhook {
         batch.rows.webhook_attempts.retain(|(webhook, _)| *webhook != id);
         batch.rows.retries_of_webhooks.delete(id);
         batch.rows.attempts_of_webhooks.delete(id);
-        done(Outcome::Done)
+        Ok(())
     }
 }

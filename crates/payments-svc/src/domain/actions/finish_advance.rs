@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// Record that all that is due after this advance has been ended.
@@ -11,15 +11,17 @@ pub(crate) struct FinishAdvance {
 }
 
 impl Action for FinishAdvance {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let mut row = batch.rows.apps.get(&self.app).ok_or(Rejection::NotFound)?.clone();
         if row.clock.finish(self.advance) {
             batch.rows.apps.update(row);
         }
-        done(Outcome::Done)
+        Ok(())
     }
 }

@@ -1,8 +1,8 @@
 use crate::domain::{
     Descriptor, Id, MovementError, MovementRequest, Overflow,
     write::{
-        Action, ActionResult, Batch, CapturesToLoad, MAX_BALANCE, MOVEMENT_ROWS, Needs, Outcome,
-        Rejection, captures,
+        Action, Batch, CapturesToLoad, MAX_BALANCE, MOVEMENT_ROWS, Moved, Needs, Rejection,
+        captures,
     },
 };
 
@@ -19,6 +19,8 @@ pub(crate) struct Move {
 }
 
 impl Action for Move {
+    type Outcome = Moved;
+
     fn needs(&self, needs: &mut Needs) {
         let captures = match self.request {
             MovementRequest::Refund { amount } => CapturesToLoad::Refundable(amount.minor()),
@@ -35,7 +37,7 @@ impl Action for Move {
         (MOVEMENT_ROWS.saturating_add(captures), 0)
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<Moved, Rejection> {
         let Self { transaction, request, descriptor, .. } = self;
         let loaded = batch.loaded.transactions.get(transaction).ok_or(Rejection::NotFound)?;
         let change = loaded.state.decide(request)?;
@@ -44,12 +46,6 @@ impl Action for Move {
         {
             return Err(MovementError::from(Overflow).into());
         }
-        let (version, last) = batch.book_movement(
-            *transaction,
-            request.outbox_kind(),
-            change,
-            descriptor.as_ref(),
-        )?;
-        Ok((Outcome::Moved(version), last))
+        batch.book_movement(*transaction, request.outbox_kind(), change, descriptor.as_ref())
     }
 }

@@ -2,7 +2,7 @@ use std::iter::{once, repeat};
 
 use crate::domain::{
     EventType, Fact, LineKind, MovementError, Overflow, Payout, PayoutRequest, Transfer,
-    write::{Action, ActionResult, Balance, Batch, LineRow, Needs, Outcome, PayoutRow, done},
+    write::{Action, Balance, Batch, LineRow, Needs, PayoutRow, Rejection},
 };
 
 /// Pay out a merchant's balance, at most once in a run. The first row of the balance keeps what is
@@ -11,20 +11,22 @@ use crate::domain::{
 pub(crate) struct PayOut(pub(crate) PayoutRequest);
 
 impl Action for PayOut {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.payout = Some(self.0);
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let Some(mut state) = batch.loaded.payout.take().filter(|state| !state.is_done) else {
-            return done(Outcome::Done);
+            return Ok(());
         };
         let merchant = state.merchant.id;
         let rows: Vec<Balance> = batch.balances(merchant).copied().collect();
         let sum = rows.iter().try_fold(0_i64, |sum, row| sum.checked_add(row.minor));
         state.merchant.balance = sum.ok_or(MovementError::from(Overflow))?;
         let Some(transfer) = Transfer::due(&state.merchant, state.held, state.run.format) else {
-            return done(Outcome::Done);
+            return Ok(());
         };
         let rest = state.merchant.balance.saturating_sub(transfer.amount.minor);
         let (debit, entry) = transfer.booking();
@@ -47,6 +49,6 @@ impl Action for PayOut {
             batch.rows.balances.update(Balance { minor, ..row });
         }
         batch.add_event(merchant, EventType::PayoutBooked, fact);
-        done(Outcome::Done)
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     ApiKeyUse, MAX_API_KEYS, hour_of,
-    write::{Action, ActionResult, ApiKeyRow, Batch, Needs, Outcome, done},
+    write::{Action, ApiKeyRow, Batch, Needs, Rejection},
 };
 
 /// Record when API keys were used. A key that was deleted since its use is left out.
@@ -10,6 +10,8 @@ pub(crate) struct RecordApiKeyUses {
 }
 
 impl Action for RecordApiKeyUses {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.extend(self.uses.iter().map(|used| used.app));
     }
@@ -19,7 +21,7 @@ impl Action for RecordApiKeyUses {
         (uses.saturating_mul(MAX_API_KEYS), uses.saturating_mul(size_of::<ApiKeyUse>()))
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let now = hour_of(batch.now());
         for &ApiKeyUse { app, key, hour } in &self.uses {
             let row = batch.rows.api_keys.get(&key).filter(|row| row.app == app);
@@ -30,6 +32,6 @@ impl Action for RecordApiKeyUses {
                 batch.rows.api_keys.update(used);
             }
         }
-        done(Outcome::Done)
+        Ok(())
     }
 }

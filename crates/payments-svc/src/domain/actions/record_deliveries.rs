@@ -1,16 +1,25 @@
+use common::group;
+
 use crate::domain::{
     DeliveryAttempt, DeliveryReport, DisableReason, MAX_WEBHOOKS, Retry,
-    write::{
-        Action, ActionResult, AttemptRow, Batch, Needs, Outcome, ProgressRow, Rejection, RetryRow,
-        done,
-    },
+    write::{Action, AttemptRow, Batch, Needs, ProgressRow, Rejection, RetryRow},
 };
 
 /// Record results of deliveries. Rejected if they are of another epoch.
 #[derive(Debug)]
 pub(crate) struct RecordDeliveries(pub(crate) Box<DeliveryReport>);
 
+#[derive(Debug)]
+pub(crate) struct DeliveriesRecorded {
+    /// Whether deliveries have failed for so long that the endpoint is disabled.
+    pub(crate) disables_webhook: bool,
+}
+
+group! { DeliveriesRecorded { disables_webhook: bool = "disables_webhook" } }
+
 impl Action for RecordDeliveries {
+    type Outcome = DeliveriesRecorded;
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.0.app);
     }
@@ -22,7 +31,7 @@ impl Action for RecordDeliveries {
         (rows.saturating_add(MAX_WEBHOOKS), bytes)
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<DeliveriesRecorded, Rejection> {
         let report = &self.0;
         let DeliveryReport { app, webhook: id, epoch, .. } = **report;
         let (mut row, mut progress) = batch.webhook(app, id)?;
@@ -48,10 +57,9 @@ impl Action for RecordDeliveries {
         batch.rows.webhook_progress.update(ProgressRow { webhook: id, progress });
         if report.gives_up && is_current && row.disabled.is_none() {
             row.disabled = Some(DisableReason::Failures);
-            let webhook = row.webhook();
             batch.rows.webhooks.update(row);
-            return done(Outcome::Webhook(Box::new(webhook)));
+            return Ok(DeliveriesRecorded { disables_webhook: true });
         }
-        done(Outcome::Done)
+        Ok(DeliveriesRecorded { disables_webhook: false })
     }
 }

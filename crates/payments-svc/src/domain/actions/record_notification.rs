@@ -3,8 +3,8 @@ use crate::domain::{
     MovementError, Notification, NotificationResult, OpenedDispute, Overflow, Slice,
     TransactionChange,
     write::{
-        Action, ActionResult, Batch, CapturesToLoad, DisputeRow, MOVEMENT_ROWS, Needs,
-        NotificationRow, Outcome, Rejection, SliceRow, StepOrigin, captures, done,
+        Action, Batch, CapturesToLoad, DisputeRow, MOVEMENT_ROWS, Needs, NotificationRow,
+        Rejection, SliceRow, StepOrigin, captures,
     },
 };
 
@@ -21,6 +21,8 @@ pub(crate) struct RecordNotification {
 }
 
 impl Action for RecordNotification {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         let Notification { id, transaction, event, .. } = &*self.notification;
         if let AcquirerEvent::Refused { operation, .. } = event {
@@ -37,13 +39,13 @@ impl Action for RecordNotification {
         (MOVEMENT_ROWS.saturating_add(captures(self.steps)).saturating_mul(2), 0)
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let notification = &*self.notification;
         let Notification { id, transaction, event, .. } = notification;
         let exchanges = (self.exchange, self.fee_exchange);
         let loaded = batch.loaded.transactions.get(transaction).ok_or(Rejection::NotFound)?;
         if batch.rows.notifications.contains(id) {
-            return done(Outcome::Done);
+            return Ok(());
         }
         let dispute_key =
             event.dispute().map(|dispute| (*transaction, dispute.as_str().to_owned()));
@@ -71,7 +73,7 @@ impl Action for RecordNotification {
             }
         }
         record(batch, notification, waiting_decision);
-        done(Outcome::Done)
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 
 use crate::domain::{
     Id, Postponed, SendingReport,
-    write::{Action, ActionResult, Batch, Needs, OutboxRow, Outcome, done},
+    write::{Action, Batch, Needs, OutboxRow, Rejection},
 };
 
 /// Record which outbox entries were sent: deletes those that were carried out, and postpones the
@@ -11,6 +11,8 @@ use crate::domain::{
 pub(crate) struct RecordSending(pub(crate) SendingReport);
 
 impl Action for RecordSending {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.outbox_entries.extend(self.0.postponed.iter().map(|postponed| postponed.entry));
     }
@@ -25,7 +27,7 @@ impl Action for RecordSending {
         true
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let SendingReport { done: carried_out, postponed } = &self.0;
         carried_out.iter().for_each(|entry| batch.rows.outbox.delete(*entry));
         for &Postponed { entry, attempts, delay } in postponed {
@@ -34,6 +36,6 @@ impl Action for RecordSending {
             let row = OutboxRow { attempts, due, ..row.clone() };
             batch.rows.outbox.update(row);
         }
-        done(Outcome::Done)
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     AcquirerKey, Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// Delete an outbox entry that the acquirer refuses, and reverse what was booked with it. Rejected
@@ -14,6 +14,8 @@ pub(crate) struct RefuseEntry {
 }
 
 impl Action for RefuseEntry {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.outbox_entries.insert(self.entry);
         needs.add_refusal(self.transaction, self.key);
@@ -23,10 +25,10 @@ impl Action for RefuseEntry {
         true
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         batch.rows.outbox.get(&self.entry).ok_or(Rejection::NotFound)?;
         batch.refuse(self.transaction, self.key)?;
         batch.rows.outbox.delete(self.entry);
-        done(Outcome::Done)
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// Delete an invitation that was sent, or failed at its last attempt.
@@ -10,10 +10,12 @@ pub(crate) struct RemoveInvitation {
 }
 
 impl Action for RemoveInvitation {
+    type Outcome = ();
+
     fn needs(&self, _: &mut Needs) {}
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         batch.rows.invitations.delete(self.invitation);
-        done(Outcome::Done)
+        Ok(())
     }
 }

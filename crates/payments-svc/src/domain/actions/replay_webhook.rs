@@ -1,6 +1,6 @@
 use crate::domain::{
-    Id,
-    write::{Action, ActionResult, Batch, Needs, WEBHOOK_COST},
+    Id, Webhook,
+    write::{Action, Batch, Needs, Rejection, WEBHOOK_COST},
 };
 
 /// Send all events after this one to an endpoint again.
@@ -12,6 +12,8 @@ pub(crate) struct ReplayWebhook {
 }
 
 impl Action for ReplayWebhook {
+    type Outcome = Webhook;
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
@@ -20,7 +22,7 @@ impl Action for ReplayWebhook {
         WEBHOOK_COST
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<Webhook, Rejection> {
         batch.change_webhook(self.app, self.webhook, |_, progress, _| {
             progress.position = progress.position.min(self.after);
             progress.epoch = progress.epoch.saturating_add(1);

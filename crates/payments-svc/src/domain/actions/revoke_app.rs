@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// End the membership of an app.
@@ -11,13 +11,15 @@ pub(crate) struct RevokeApp {
 }
 
 impl Action for RevokeApp {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.merchants.insert(self.merchant);
         needs.apps.insert(self.app);
         needs.merchant_apps.insert((self.merchant, self.app));
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let Self { merchant, app } = *self;
         batch.merchant(merchant)?;
         if !batch.rows.merchant_apps.contains(&(merchant, app)) {
@@ -25,6 +27,6 @@ impl Action for RevokeApp {
             return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
         }
         batch.rows.merchant_apps.delete((merchant, app));
-        done(Outcome::Done)
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, Needs, Outcome, Rejection, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// End the membership of a user, and delete the invitations to it.
@@ -11,13 +11,15 @@ pub(crate) struct RevokeUser {
 }
 
 impl Action for RevokeUser {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.merchants.insert(self.merchant);
         needs.users.insert(self.user);
         needs.merchant_users.insert((self.merchant, self.user));
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let Self { merchant, user } = *self;
         batch.merchant(merchant)?;
         if !batch.rows.merchant_users.contains(&(merchant, user)) {
@@ -30,6 +32,6 @@ impl Action for RevokeUser {
         let own: Vec<Id> = own.map(|row| row.id).collect();
         batch.rows.invitations.retain(|id| !own.contains(id));
         batch.rows.invitations_of_users.delete((merchant, user));
-        done(Outcome::Done)
+        Ok(())
     }
 }

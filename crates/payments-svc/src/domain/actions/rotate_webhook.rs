@@ -1,6 +1,6 @@
 use crate::domain::{
-    Id, WebhookSecret,
-    write::{Action, ActionResult, Batch, Needs, WEBHOOK_COST},
+    Id, Webhook, WebhookSecret,
+    write::{Action, Batch, Needs, Rejection, WEBHOOK_COST},
 };
 
 /// Give an endpoint a new secret. The old one also signs for a day.
@@ -12,6 +12,8 @@ pub(crate) struct RotateWebhook {
 }
 
 impl Action for RotateWebhook {
+    type Outcome = Webhook;
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
@@ -20,7 +22,7 @@ impl Action for RotateWebhook {
         WEBHOOK_COST
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<Webhook, Rejection> {
         batch.change_webhook(self.app, self.webhook, |row, _, now| {
             row.secrets.rotate(self.secret.clone(), now);
         })

@@ -1,6 +1,8 @@
+use common::group;
+
 use crate::domain::{
     CardOnFile, Id, Notes,
-    write::{Action, ActionResult, Batch, CardRow, Needs, Outcome, done},
+    write::{Action, Batch, CardRow, Needs, Rejection},
 };
 
 /// Save a card (deprecated, see [`crate::domain::SavedCard`]).
@@ -11,10 +13,19 @@ pub(crate) struct SaveCard {
     pub(crate) notes: Option<Notes>,
 }
 
+#[derive(Debug)]
+pub(crate) struct CardSaved {
+    pub(crate) id: Id,
+}
+
+group! { CardSaved { id: Id = "id" } }
+
 impl Action for SaveCard {
+    type Outcome = CardSaved;
+
     fn needs(&self, _: &mut Needs) {}
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<CardSaved, Rejection> {
         let id = batch.id();
         batch.rows.cards.insert(CardRow {
             id,
@@ -23,6 +34,6 @@ impl Action for SaveCard {
             original: (*self.original).clone(),
             notes: self.notes.clone(),
         });
-        done(Outcome::Card(id))
+        Ok(CardSaved { id })
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     Id,
-    write::{Action, ActionResult, Batch, ExpiryRow, Needs, Outcome, done},
+    write::{Action, Batch, ExpiryRow, Needs, Rejection},
 };
 
 /// Record that the expiry job has checked all transactions up to this one.
@@ -10,12 +10,14 @@ pub(crate) struct SaveExpiryCursor {
 }
 
 impl Action for SaveExpiryCursor {
+    type Outcome = ();
+
     fn needs(&self, _: &mut Needs) {}
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let before = batch.rows.expiry.get(&true).map_or(Id::MIN, |row| row.through);
         let through = before.max(self.through);
         batch.rows.expiry.update(ExpiryRow { only: true, through });
-        done(Outcome::Done)
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     Id, LinkSecret,
-    write::{Action, ActionResult, Batch, LinkSecretRow, Needs, Outcome, done},
+    write::{Action, Batch, LinkSecretRow, Needs, Rejection},
 };
 
 /// Replace the key that signs the payment links of a merchant.
@@ -11,14 +11,16 @@ pub(crate) struct SetLinkSecret {
 }
 
 impl Action for SetLinkSecret {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.merchants.insert(self.merchant);
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let (merchant, secret) = (self.merchant, self.secret.clone());
         batch.merchant(merchant)?;
         batch.rows.link_secrets.replace(LinkSecretRow { merchant, secret });
-        done(Outcome::LinkSecret(merchant))
+        Ok(())
     }
 }

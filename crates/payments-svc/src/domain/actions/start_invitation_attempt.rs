@@ -2,7 +2,7 @@ use jiff::Timestamp;
 
 use crate::domain::{
     Id, Invitation,
-    write::{Action, ActionResult, Batch, InvitationRow, Needs, Outcome, Rejection, done},
+    write::{Action, Batch, InvitationRow, Needs, Rejection},
 };
 
 /// Count an attempt to send an invitation, and set the time of the next one, before the mail is
@@ -16,11 +16,13 @@ pub(crate) struct StartInvitationAttempt {
 }
 
 impl Action for StartInvitationAttempt {
+    type Outcome = Invitation;
+
     fn needs(&self, needs: &mut Needs) {
         needs.invitations.insert(self.invitation);
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<Invitation, Rejection> {
         let Self { invitation: id, jitter } = *self;
         let now = batch.now();
         let row = batch.rows.invitations.get(&id).filter(|row| row.due <= now);
@@ -32,6 +34,6 @@ impl Action for StartInvitationAttempt {
         let invitation = Invitation { attempts, ..invitation.clone() };
         let row = InvitationRow { attempts, due, ..row.clone() };
         batch.rows.invitations.update(row);
-        done(Outcome::Invitation(Box::new(invitation)))
+        Ok(invitation)
     }
 }

@@ -1,6 +1,6 @@
 use crate::domain::{
     Id, MerchantUpdate,
-    write::{Action, ActionResult, Batch, Needs, Outcome, done},
+    write::{Action, Batch, Needs, Rejection},
 };
 
 /// Change texts of a merchant.
@@ -11,11 +11,13 @@ pub(crate) struct UpdateMerchant {
 }
 
 impl Action for UpdateMerchant {
+    type Outcome = ();
+
     fn needs(&self, needs: &mut Needs) {
         needs.merchants.insert(self.merchant);
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let mut merchant = batch.merchant(self.merchant)?.clone();
         let (details, update) = (&mut merchant.details, &self.update);
         if let Some(name) = &update.name {
@@ -28,6 +30,6 @@ impl Action for UpdateMerchant {
             details.descriptor = descriptor.clone();
         }
         batch.rows.merchants.update(merchant);
-        done(Outcome::Done)
+        Ok(())
     }
 }

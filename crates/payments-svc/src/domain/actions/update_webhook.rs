@@ -1,6 +1,6 @@
 use crate::domain::{
-    Id, WebhookUpdate,
-    write::{Action, ActionResult, Batch, Needs, WEBHOOK_COST},
+    Id, Webhook, WebhookUpdate,
+    write::{Action, Batch, Needs, Rejection, WEBHOOK_COST},
 };
 
 /// Change an endpoint.
@@ -12,6 +12,8 @@ pub(crate) struct UpdateWebhook {
 }
 
 impl Action for UpdateWebhook {
+    type Outcome = Webhook;
+
     fn needs(&self, needs: &mut Needs) {
         needs.locked_apps.insert(self.app);
     }
@@ -20,7 +22,7 @@ impl Action for UpdateWebhook {
         WEBHOOK_COST
     }
 
-    fn decide(&self, batch: &mut Batch) -> ActionResult {
+    fn decide(&self, batch: &mut Batch) -> Result<Webhook, Rejection> {
         batch.change_webhook(self.app, self.webhook, |row, _, _| row.update(&self.update))
     }
 }

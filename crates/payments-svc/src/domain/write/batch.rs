@@ -25,11 +25,12 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Balance, BatchRows, Changes, IDS_PER_WRITE, KeyRow, KeyState, KeyedRequest, LastStep,
-    LoadedRows, Outcome, PendingRow, ProgressRow, Rejection, RetriesOfWebhook, WebhookRow, Write,
+    Answer, Balance, BatchRows, Changes, IDS_PER_WRITE, KeyRow, KeyedRequest, LoadedRows,
+    PendingRow, ProgressRow, Rejection, RetriesOfWebhook, WebhookRow, Write,
 };
 use crate::domain::{
     AcquirerKey, EventType, Fact, Id, Merchant, MovementError, NewEvent, Overflow, Progress, User,
+    Webhook,
 };
 
 /// The maximum of one row of a balance after a capture, in minor units, so that captures never make
@@ -66,38 +67,21 @@ pub(crate) struct Batch {
     request_key: Option<AcquirerKey>,
 }
 
-/// The outcome of a write, and the new step of the trail if it was a movement.
-pub(crate) type ActionResult = Result<(Outcome, Option<Box<LastStep>>), Rejection>;
-
-/// The decision of a write that is not a movement.
-pub(crate) fn done(outcome: Outcome) -> ActionResult {
-    Ok((outcome, None))
-}
-
 impl Batch {
     fn decide(&mut self, write: &Write) -> Result<Answer, Rejection> {
         if let Some(keyed) = &write.keyed
             && let Some(known) = self.rows.keys.get(&(keyed.app, keyed.key.clone()))
         {
-            return known.state.answer(&known.request, keyed);
+            return known.state.outcome(&known.request, keyed).map(Answer::Replayed);
         }
         self.request_key = write.keyed.as_ref().map(KeyedRequest::acquirer_key);
-        let (outcome, step) = write.action.decide(self)?;
+        let outcome = write.action.decide(self)?;
         if let Some(keyed) = &write.keyed {
-            self.store_key(keyed, &outcome);
+            let KeyedRequest { app, key, request } = keyed.clone();
+            let (created, state) = (self.loaded.now, outcome.key_state());
+            self.rows.keys.insert(KeyRow { app, key, request, created, state });
         }
-        Ok(Answer::Executed { outcome, step })
-    }
-
-    /// Stores the outcome with the idempotency key, to answer a repeated request.
-    fn store_key(&mut self, keyed: &KeyedRequest, outcome: &Outcome) {
-        let KeyedRequest { app, key, request } = keyed.clone();
-        let state = match outcome {
-            Outcome::PaymentBegun(pending_payment) => KeyState::InFlight(*pending_payment),
-            outcome => KeyState::Answered(outcome.clone()),
-        };
-        let created = self.loaded.now;
-        self.rows.keys.insert(KeyRow { app, key, request, created, state });
+        Ok(Answer::Executed(outcome))
     }
 
     /// The time of the batch.
@@ -153,7 +137,7 @@ impl Batch {
         app: Id,
         id: Id,
         change: impl FnOnce(&mut WebhookRow, &mut Progress, Timestamp),
-    ) -> ActionResult {
+    ) -> Result<Webhook, Rejection> {
         let (mut row, mut progress) = self.webhook(app, id)?;
         change(&mut row, &mut progress, self.loaded.now);
         progress.generation = progress.generation.saturating_add(1);
@@ -166,7 +150,7 @@ impl Batch {
         self.rows.webhook_progress.update(ProgressRow { webhook: id, progress });
         let webhook = row.webhook();
         self.rows.webhooks.update(row);
-        done(Outcome::Webhook(Box::new(webhook)))
+        Ok(webhook)
     }
 
     /// An endpoint of the app, and its progress.

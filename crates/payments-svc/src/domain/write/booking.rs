@@ -1,7 +1,7 @@
 //! Bookings: turn a decided [`TransactionChange`] into rows.
 
 use super::{
-    Balance, Batch, CaptureRow, LastStep, LineRow, LoadedTransaction, OutboxRow, PostingRow,
+    Balance, Batch, CaptureRow, LastStep, LineRow, LoadedTransaction, Moved, OutboxRow, PostingRow,
     RefusedVoid, Rejection, StepOrigin, StepRow, TransactionAmounts,
 };
 use crate::domain::{
@@ -19,7 +19,7 @@ impl Batch {
         kind: OutboxKind,
         change: TransactionChange,
         descriptor: Option<&Descriptor>,
-    ) -> Result<(TransactionVersion, Option<Box<LastStep>>), Rejection> {
+    ) -> Result<Moved, Rejection> {
         let loaded = self.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
         let (merchant, number) = (loaded.merchant, loaded.state.steps);
         let (amount, disputed) = (change.amount, change.amounts.disputed);
@@ -43,7 +43,7 @@ impl Batch {
         if let Some(event_type) = event_type {
             self.add_event(merchant, event_type, Fact::Transaction(version));
         }
-        Ok((version, last))
+        Ok(Moved { version, last })
     }
 
     /// Records a change of a transaction: its amounts, its captures, the step of its trail if it

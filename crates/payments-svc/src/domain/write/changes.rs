@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use common::sql::{Row as _, RowWriter};
 
 use super::BatchRows;
-use crate::domain::{
-    AcquirerKey, Descriptor, Email, Id, Merchant, MerchantDetails, Name, User, are_balanced,
-};
+use crate::domain::{AcquirerKey, Id, User, are_balanced};
 
 /// The row changes of a batch.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,32 +34,6 @@ impl Changes {
     pub(crate) fn write<'a, W: RowWriter<'a>>(&'a self, writer: &mut W) -> Result<(), W::Error> {
         self.rows.write(writer)?;
         writer.insert(&User::INSERT, self.users.values())
-    }
-}
-
-/// The texts of a merchant that an update can change.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct MerchantTexts {
-    pub(crate) merchant: Id,
-    pub(crate) name: Option<Name>,
-    pub(crate) email: Email,
-    pub(crate) descriptor: Descriptor,
-}
-
-impl MerchantTexts {
-    pub(crate) fn of(merchant: &Merchant) -> Self {
-        let MerchantDetails { name, email, descriptor, .. } = merchant.details.clone();
-        Self { merchant: merchant.id, name, email, descriptor }
-    }
-
-    /// The merchant as its creation returned it, to answer a repeated request: with these texts and
-    /// balance 0. Nothing else of a merchant can change.
-    #[must_use]
-    pub(crate) fn as_created(&self, mut merchant: Merchant) -> Merchant {
-        merchant.details.name = self.name.clone();
-        merchant.details.email = self.email.clone();
-        merchant.details.descriptor = self.descriptor.clone();
-        Merchant { balance: 0, ..merchant }
     }
 }
 

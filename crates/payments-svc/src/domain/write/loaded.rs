@@ -2,9 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use common::{
+    group,
+    sql::{Column, ColumnError, Columns, Group, Param, Stored as _},
+};
 use jiff::Timestamp;
 
-use super::{Answer, BatchRows, KeyedRequest, Outcome, Rejection};
+use super::{BatchRows, KeyedRequest, Rejection, StoredOutcome};
 use crate::domain::{
     AcquirerKey, Decision, Descriptor, DisputeState, DisputedParts, Id, Invitation, Merchant,
     PayoutRun, RefusedStep, RequestDigest, TransactionState,
@@ -72,30 +76,53 @@ pub(crate) struct StoredIdempotencyKey {
 pub(crate) enum KeyState {
     /// Its payment, with this ID, waits for the acquirer or the customer.
     InFlight(Id),
-    Answered(Outcome),
+    Answered(StoredOutcome),
+}
+
+impl Group for KeyState {
+    const COLUMNS: &'static [Column] =
+        &[("pending_payment", Id::KIND), ("outcome", StoredOutcome::KIND)];
+
+    fn read(columns: &mut Columns<'_>) -> Result<Self, ColumnError> {
+        let pending_payment: Option<Id> = columns.read()?;
+        let Some(pending_payment) = pending_payment else {
+            return columns.read().map(Self::Answered);
+        };
+        columns.skip(1);
+        Ok(Self::InFlight(pending_payment))
+    }
+
+    fn params<'a>(&'a self, params: &mut Vec<Param<'a>>) {
+        params.extend(match self {
+            Self::InFlight(pending_payment) => [pending_payment.param(), Param::Null],
+            Self::Answered(outcome) => [Param::Null, outcome.param()],
+        });
+    }
 }
 
 impl KeyState {
-    /// The answer to a repeated request, if `request` is the digest of the first one.
-    pub(crate) fn answer(
+    /// The outcome for a repeated request, if `request` is the digest of the first one.
+    pub(crate) fn outcome(
         &self,
         request: &RequestDigest,
         keyed: &KeyedRequest,
-    ) -> Result<Answer, Rejection> {
+    ) -> Result<StoredOutcome, Rejection> {
         if *request != keyed.request {
             return Err(Rejection::KeyReused);
         }
         match self {
             Self::InFlight(_) => Err(Rejection::InFlight),
-            Self::Answered(outcome) => Ok(Answer::Replayed(outcome.clone())),
+            Self::Answered(outcome) => Ok(outcome.clone()),
         }
     }
 }
 
+group! { StoredIdempotencyKey { request: RequestDigest = "request", state: KeyState = .. } }
+
 impl StoredIdempotencyKey {
-    /// The answer to a repeated request.
-    pub(crate) fn answer(&self, keyed: &KeyedRequest) -> Result<Answer, Rejection> {
-        self.state.answer(&self.request, keyed)
+    /// The outcome for a repeated request.
+    pub(crate) fn outcome(&self, keyed: &KeyedRequest) -> Result<StoredOutcome, Rejection> {
+        self.state.outcome(&self.request, keyed)
     }
 }
 

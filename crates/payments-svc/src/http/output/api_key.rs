@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[derive(Serialize)]
-pub(super) struct NewApiKeyOutput<'a> {
+pub(in super::super) struct NewApiKeyOutput<'a> {
     #[serde(serialize_with = "as_text")]
     id: Id,
     name: Option<&'a str>,
@@ -20,7 +20,7 @@ pub(super) struct NewApiKeyOutput<'a> {
 }
 
 impl<'a> NewApiKeyOutput<'a> {
-    pub(super) fn new(details: &'a ApiKeyDetails, key: Option<&'a ApiKey>) -> Self {
+    pub(in super::super) fn new(details: &'a ApiKeyDetails, key: Option<&'a ApiKey>) -> Self {
         let ApiKeyDetails { id, name, created, last_used: _ } = details;
         let name = name.as_ref().map(Name::as_str);
         Self { id: *id, name, created: *created, key: key.map(ApiKey::expose) }

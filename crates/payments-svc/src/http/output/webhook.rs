@@ -4,7 +4,9 @@ use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::written;
 use crate::{
+    app::Written,
     domain::{DisableReason, Id, Name, Webhook, WebhookSecret},
     web::{as_date, as_text, envelope},
 };
@@ -38,7 +40,7 @@ impl<'a> WebhookOutput<'a> {
     }
 }
 
-/// An endpoint with its new secret. Without the secret, the response is that to a repeat.
+/// An endpoint with its new secret, which is null in the response to a repeat.
 #[derive(Serialize)]
 struct SecretOutput<'a> {
     #[serde(flatten)]
@@ -46,13 +48,11 @@ struct SecretOutput<'a> {
     secret: Option<&'a str>,
 }
 
-pub(super) fn response(
-    status: StatusCode,
-    webhook: &Webhook,
-    secret: Option<&WebhookSecret>,
-) -> Response {
-    let secret = secret.map(WebhookSecret::expose);
-    let secret = secret.as_ref().map(|secret| secret.as_str());
-    let webhook = WebhookOutput::new(webhook);
-    envelope(status, "webhook", SecretOutput { webhook, secret })
+/// The response to the request that made the secret, or to a repeat.
+pub(in super::super) fn response(webhook: &Written<Webhook>, secret: &WebhookSecret) -> Response {
+    let Written { outcome, is_replayed } = webhook;
+    let secret = secret.expose();
+    let secret = (!is_replayed).then_some(secret.as_str());
+    let output = SecretOutput { webhook: WebhookOutput::new(outcome), secret };
+    written(*is_replayed, envelope(StatusCode::CREATED, "webhook", output))
 }

@@ -23,7 +23,7 @@ use super::{super::warn, Shared};
 use crate::{
     domain::{
         Delivery, DeliveryAttempt, DeliveryReport, Id, MAX_RECORDED_ATTEMPTS, Undelivered, Webhook,
-        WebhookSecrets, actions::RecordDeliveries, write::Outcome,
+        WebhookSecrets, actions::RecordDeliveries,
     },
     store::{Endpoint, StoreError},
     webhook::Message,
@@ -358,8 +358,8 @@ impl EndpointTask {
             && report.attempts.is_empty();
         if !is_empty {
             let action = RecordDeliveries(Box::new(report));
-            let Ok(answer) = self.shared.store.write(action).await? else { return Ok(false) };
-            if matches!(answer.outcome(), Outcome::Webhook(_)) {
+            let Ok(recorded) = self.shared.store.write(action).await? else { return Ok(false) };
+            if recorded.disables_webhook {
                 tracing::warn!(
                     webhook.id = %self.webhook.id,
                     app.id = %self.webhook.app,

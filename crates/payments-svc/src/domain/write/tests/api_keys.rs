@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{
-    ApiKeyDigest, ApiKeyUse, MAX_API_KEYS, Name,
+    ApiKeyDetails, ApiKeyDigest, ApiKeyUse, MAX_API_KEYS, Name,
     actions::{CreateApiKey, DeleteApiKey, RecordApiKeyUses},
     hour_of,
 };
@@ -20,7 +20,7 @@ impl Keys {
         Self { run, app }
     }
 
-    fn write(&mut self, action: impl Into<Box<dyn Action>>) -> WriteResult {
+    fn write(&mut self, action: impl Into<Box<dyn AnyAction>>) -> WriteResult {
         self.run.single(&Write::from(action), (at(99), 0))
     }
 
@@ -28,8 +28,9 @@ impl Keys {
         let (app, digest) = (self.app, ApiKeyDigest::of(name));
         let name = Some(Name::new(name).unwrap());
         let answer = self.write(CreateApiKey { app, name, digest })?;
-        let Outcome::ApiKey(created) = answer.outcome() else { panic!("{answer:?}") };
-        Ok(created.id)
+        let Answer::Executed(outcome) = answer else { panic!("{answer:?}") };
+        let created: Box<dyn Any> = outcome;
+        Ok(created.downcast::<ApiKeyDetails>().unwrap().id)
     }
 
     fn delete(&mut self, key: Id) -> WriteResult {

@@ -27,7 +27,7 @@ use crate::domain::{
         SetLinkSecret, StartInvitationAttempt, UpdateMerchant, UpdateWebhook,
     },
     hour_of,
-    write::{Action, KeyState, KeyedRequest, Write},
+    write::{AnyAction, KeyState, KeyedRequest, Write},
 };
 
 /// The kinds of writes that services put into batches.
@@ -292,7 +292,7 @@ impl WriteSpec {
         Write { action, keyed }
     }
 
-    fn action(&self, tables: &Tables, unique: &str) -> Box<dyn Action> {
+    fn action(&self, tables: &Tables, unique: &str) -> Box<dyn AnyAction> {
         let Self { kind, choice, second_choice, .. } = *self;
         let merchant = pick(&tables.merchants, 2, choice);
         let app = pick(&tables.apps, 3, second_choice);
@@ -514,7 +514,7 @@ impl WriteSpec {
         }
     }
 
-    fn follow_up(&self, tables: &Tables) -> Box<dyn Action> {
+    fn follow_up(&self, tables: &Tables) -> Box<dyn AnyAction> {
         let pending_payment = pick(&tables.pending_payments, 3, self.choice);
         if self.kind == Kind::Challenge && self.second_choice.is_multiple_of(4) {
             let authorization = format!("pi_{}", self.second_choice);
@@ -597,7 +597,7 @@ impl WriteSpec {
     }
 
     /// Only keys with an outcome are deleted.
-    fn forget(&self, tables: &Tables) -> Box<dyn Action> {
+    fn forget(&self, tables: &Tables) -> Box<dyn AnyAction> {
         let is_answered = |state: &KeyState| matches!(state, KeyState::Answered(_));
         let answered = tables.keys.iter().filter(|(_, key)| is_answered(&key.state));
         let answered: Vec<_> = answered.map(|(name, _)| name.clone()).collect();

@@ -84,7 +84,7 @@ fn the_index_of_a_panicking_write_is_returned() {
 }
 
 /// An action with a bug: its decision is this function.
-struct Bug(fn(&mut write::Batch) -> ActionResult);
+struct Bug(fn(&mut write::Batch) -> Result<(), Rejection>);
 
 impl std::fmt::Debug for Bug {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -93,15 +93,17 @@ impl std::fmt::Debug for Bug {
 }
 
 impl Action for Bug {
+    type Outcome = ();
+
     fn needs(&self, _: &mut Needs) {}
 
-    fn decide(&self, batch: &mut write::Batch) -> ActionResult {
+    fn decide(&self, batch: &mut write::Batch) -> Result<(), Rejection> {
         (self.0)(batch)
     }
 }
 
 /// The changes of this decision about all rows. `Err` if it panics.
-fn decided(bug: fn(&mut write::Batch) -> ActionResult) -> Result<Changes, usize> {
+fn decided(bug: fn(&mut write::Batch) -> Result<(), Rejection>) -> Result<Changes, usize> {
     let tables = BatchTester::new().tables;
     let known = tables.load(&tables.all(), (at(99), ids(1, IDS_PER_WRITE)), (SHARDS, 0));
     decide(known, &[&Write::from(Bug(bug))]).map(|(_, changes)| changes)
@@ -114,7 +116,7 @@ fn a_decision_that_books_an_unbalanced_entry_panics() {
     let posted = decided(|batch| {
         let posting = Posting { account: Account::Fees, money: EURO };
         batch.post(id(1), &LedgerEntry::of(vec![posting]));
-        done(Outcome::Done)
+        Ok(())
     });
     assert_eq!(posted, Err(0));
 }
@@ -134,7 +136,7 @@ fn a_decision_that_captures_more_than_was_authorized_panics() {
             booking: None,
         };
         batch.record_change(transaction, change, None, StepOrigin::Dispute(id(1)))?;
-        done(Outcome::Done)
+        Ok(())
     });
     assert_eq!(moved, Err(0));
 }
@@ -147,7 +149,7 @@ fn an_unbalanced_line_is_found_before_it_is_written() {
             let row = PostingRow { line: id(line), number, account: Account::Fees, money };
             batch.rows.postings.insert(row);
         }
-        done(Outcome::Done)
+        Ok(())
     });
     assert_eq!(changes.unwrap().unbalanced_line(), Some(id(2)));
 }

@@ -24,12 +24,12 @@ impl Endpoint {
         endpoint
     }
 
-    fn write(&mut self, action: impl Into<Box<dyn Action>>) -> WriteResult {
+    fn write(&mut self, action: impl Into<Box<dyn AnyAction>>) -> WriteResult {
         self.run.single(&Write::from(action), (at(99), 0))
     }
 
     /// Writes these actions in one batch, and expects that none is rejected.
-    fn write_at_once(&mut self, actions: Vec<Box<dyn Action>>) {
+    fn write_at_once(&mut self, actions: Vec<Box<dyn AnyAction>>) {
         let writes: Vec<Write> = actions.into_iter().map(Write::from).collect();
         let known = self.run.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
         let borrowed: Vec<&Write> = writes.iter().collect();
@@ -53,7 +53,7 @@ impl Endpoint {
         }
     }
 
-    fn report(&self, position: u64) -> Box<dyn Action> {
+    fn report(&self, position: u64) -> Box<dyn AnyAction> {
         record(self.results(position))
     }
 
@@ -77,16 +77,16 @@ impl Endpoint {
         DeliveryReport { attempts: events.map(attempt).collect(), ..self.results(20) }
     }
 
-    fn update(&self, enabled: Option<bool>) -> Box<dyn Action> {
+    fn update(&self, enabled: Option<bool>) -> Box<dyn AnyAction> {
         let update = WebhookUpdate { url: None, types: None, description: None, enabled };
         UpdateWebhook { app: self.app, webhook: self.webhook, update: Box::new(update) }.into()
     }
 
-    fn replay(&self, after: u64) -> Box<dyn Action> {
+    fn replay(&self, after: u64) -> Box<dyn AnyAction> {
         ReplayWebhook { app: self.app, webhook: self.webhook, after: id(after) }.into()
     }
 
-    fn delete(&self) -> Box<dyn Action> {
+    fn delete(&self) -> Box<dyn AnyAction> {
         DeleteWebhook { app: self.app, webhook: self.webhook }.into()
     }
 
@@ -112,12 +112,12 @@ impl Endpoint {
     }
 }
 
-fn record(report: DeliveryReport) -> Box<dyn Action> {
+fn record(report: DeliveryReport) -> Box<dyn AnyAction> {
     RecordDeliveries(Box::new(report)).into()
 }
 
 /// The report after another one.
-fn second(report: DeliveryReport) -> Box<dyn Action> {
+fn second(report: DeliveryReport) -> Box<dyn AnyAction> {
     record(DeliveryReport { epoch: report.epoch + 1, ..report })
 }
 
