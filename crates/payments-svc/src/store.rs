@@ -77,6 +77,7 @@ pub(crate) use events::EventFilter;
 pub(crate) use import::import;
 pub(crate) use postgres::Postgres;
 pub(crate) use reconcile::{ReconcileError, Settlement};
+pub(crate) use rows::Resource;
 pub(crate) use sandbox_clock::AdvancedApp;
 pub(crate) use snapshot::{SHORT_TRAIL, Snapshot};
 pub(crate) use sqlite::Sqlite;

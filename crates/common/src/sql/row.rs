@@ -89,6 +89,15 @@ pub trait Row: Group {
 
     /// The key of this row.
     fn key(&self) -> Self::Key;
+
+    /// SQL that selects the row whose key is in the parameters.
+    fn select_by_key() -> String {
+        let Table { name, key, .. } = Self::INSERT;
+        let is_key =
+            key.iter().zip(1..).map(|((column, _), number)| format!("\"{column}\" = ${number}"));
+        let is_key: Vec<_> = is_key.collect();
+        format!("SELECT {} FROM {name} WHERE {}", Self::of(name), is_key.join(" AND "))
+    }
 }
 
 /// Joins lists of columns. `N` is the sum of their lengths.

@@ -4,11 +4,8 @@ use bytes::Bytes;
 
 use super::{error::Error, payments::Payments};
 use crate::{
-    domain::{
-        ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, SavedCard,
-        Transaction, Webhook,
-    },
-    store::{Found, LookUp, Snapshot, Store, StoreError},
+    domain::{ApiKeyDigest, App, Event, Id, Transaction, Webhook, write::AppRow},
+    store::{Found, LookUp, Resource, Snapshot, Store, StoreError},
 };
 
 /// A resource of a merchant, which every app of the merchant may read, or of an app.
@@ -35,16 +32,17 @@ macro_rules! accessible {
     )*};
 }
 
-accessible!(
-    Merchant: merchant,
-    Transaction: transaction,
-    BalanceLine: line,
-    SavedCard: card,
-    Dispute: dispute,
-    FraudAlert: fraud,
-    Event: event,
-    Webhook: webhook
-);
+accessible!(Transaction: transaction, Event: event, Webhook: webhook);
+
+impl<R: Resource> Accessible for R {
+    async fn find(
+        store: &Store,
+        id: Id,
+        key: ApiKeyDigest,
+    ) -> Result<Option<Found<Self>>, StoreError> {
+        store.resource(id, key).await
+    }
+}
 
 /// An app and the API key that it sent. See [`Payments::identify`].
 pub(crate) struct Credentials {
@@ -73,7 +71,11 @@ impl Payments {
         if id == app.id {
             return Ok(());
         }
-        Err(if self.store.has_app(id).await? { Error::Forbidden } else { Error::NotFound })
+        Err(if self.store.row::<AppRow>(&id).await?.is_some() {
+            Error::Forbidden
+        } else {
+            Error::NotFound
+        })
     }
 
     /// Reads a resource for an app: [`Error::Unauthenticated`] if its key was deleted,

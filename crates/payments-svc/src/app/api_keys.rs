@@ -9,6 +9,7 @@ use crate::{
     domain::{
         ApiKey, App, Id, Name,
         actions::{CreateApp, DeleteApiKey, RecordApiKeyUses},
+        write::ApiKeyRow,
     },
     store::StoreError,
 };
@@ -33,7 +34,9 @@ impl Payments {
     /// Deletes an API key of an app. [`Error::Forbidden`] if it is a key of another app.
     pub(crate) async fn delete_api_key(&self, app: Id, key: Id) -> Result<(), Error> {
         match self.write(DeleteApiKey { app, key }).await {
-            Err(Error::NotFound) if self.store.has_api_key(key).await? => Err(Error::Forbidden),
+            Err(Error::NotFound) if self.row::<ApiKeyRow>(&key).await?.is_some() => {
+                Err(Error::Forbidden)
+            }
             deleted => deleted,
         }
     }

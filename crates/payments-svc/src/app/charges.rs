@@ -277,11 +277,6 @@ impl Payments {
         Ok(self.store.challenge(pending_payment).await?)
     }
 
-    /// Whether a link that pays only once has paid, or is paying.
-    pub(crate) async fn is_link_used(&self, merchant: Id, link: LinkDigest) -> Result<bool, Error> {
-        Ok(self.store.is_link_used(merchant, link).await?)
-    }
-
     /// The receipt of a payment, for the browser that paid.
     pub(crate) async fn receipt(&self, transaction: Id) -> Result<Option<Receipt>, Error> {
         Ok(self.store.receipt(transaction).await?)

@@ -6,8 +6,8 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use super::{access::Credentials, error::Error, payments::Payments};
 use crate::{
     domain::{
-        ApiKeyDetails, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, PageQuery,
-        Transaction, User, Webhook,
+        ApiKeyDetails, ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant,
+        PageQuery, Transaction, TransactionTerms, User, Webhook,
     },
     store::{EventFilter, Found, Owner, Store, StoreError},
 };
@@ -96,14 +96,14 @@ impl Payments {
         merchant: Id,
         transaction: Option<Id>,
     ) -> Result<Option<Owner>, Error> {
-        match self.store.merchant(merchant, caller.key).await? {
+        match self.store.resource::<Merchant>(merchant, caller.key).await? {
             None => return Err(Error::field("filter.merchantId", "is not the ID of a merchant")),
             Some(Found { is_member: false, .. }) => return Err(Error::Forbidden),
             Some(_) => {}
         }
         let Some(transaction) = transaction else { return Ok(Some(Owner::Merchant(merchant))) };
-        let found = self.store.transaction_terms_unchecked(transaction).await?;
-        let own = found.filter(|transaction_terms| transaction_terms.merchant == merchant);
+        let found = self.store.resource(transaction, ApiKeyDigest::NONE).await?;
+        let own = found.filter(|found: &Found<TransactionTerms>| found.value.merchant == merchant);
         Ok(own.map(|_| Owner::Transaction(transaction)))
     }
 }

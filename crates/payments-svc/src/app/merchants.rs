@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::{error::Error, once::Written, payments::Payments};
 use crate::domain::{
-    App, Email, Id, LinkSecret, Merchant, MerchantDetails,
-    actions::{AddUser, CreateMerchant, SetLinkSecret, UserAdded},
+    App, Email, Id, Merchant, MerchantDetails,
+    actions::{AddUser, CreateMerchant, UserAdded},
     write::KeyedRequest,
 };
 
@@ -21,22 +21,6 @@ impl Payments {
         let (key, pricing) = (Uuid::new_v4().to_string(), self.defaults.pricing);
         let details = Box::new(details);
         self.write_keyed(CreateMerchant { app: app.id, key, details, pricing }, keyed).await
-    }
-
-    /// Makes a new key that signs the payment links of a merchant. Links with the signature of the
-    /// old key are refused from then on.
-    pub(crate) async fn new_link_secret(
-        &self,
-        merchant: Id,
-        keyed: Option<KeyedRequest>,
-    ) -> Result<Written<()>, Error> {
-        let text = [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat();
-        let secret = LinkSecret::new(text.into());
-        self.write_keyed(SetLinkSecret { merchant, secret }, keyed).await
-    }
-
-    pub(crate) async fn link_secret(&self, merchant: Id) -> Result<Option<LinkSecret>, Error> {
-        Ok(self.store.link_secret(merchant).await?)
     }
 
     /// Finds a merchant by its public key. If no merchant has the key, the error names the field

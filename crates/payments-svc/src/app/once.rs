@@ -32,7 +32,7 @@ use crate::{
     domain::{
         FieldError, Id, Transaction,
         actions::PaymentConcluded,
-        write::{KeyState, KeyedRequest, Moved, Rejection, StoredIdempotencyKey, StoredOutcome},
+        write::{KeyRow, KeyState, KeyedRequest, Moved, Rejection, StoredOutcome},
     },
     store::{Snapshot, StoreError},
 };
@@ -92,8 +92,8 @@ impl Payments {
     }
 
     /// Looks up an idempotency key; `None` if no request has used it.
-    async fn key(&self, keyed: &KeyedRequest) -> Result<Option<StoredIdempotencyKey>, Error> {
-        Ok(self.store.idempotency_key(keyed).await?)
+    async fn key(&self, keyed: &KeyedRequest) -> Result<Option<KeyRow>, Error> {
+        self.row(&(keyed.app, keyed.key.clone())).await
     }
 
     /// Runs `act`; with an idempotency key, at most once. A repeat does not run it, and gets the
@@ -134,7 +134,7 @@ impl Payments {
     async fn first_or_run<T: Group>(
         &self,
         keyed: Option<KeyedRequest>,
-        known: Option<StoredIdempotencyKey>,
+        known: Option<KeyRow>,
         act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Written<T>, Error>,
     ) -> Result<Written<T>, Error> {
         let Some(keyed) = keyed else { return act(None).await };
@@ -157,7 +157,7 @@ impl Payments {
     async fn stored_outcome(
         &self,
         keyed: &KeyedRequest,
-        mut known: Option<StoredIdempotencyKey>,
+        mut known: Option<KeyRow>,
     ) -> Result<Option<StoredOutcome>, Error> {
         let deadline = Instant::now() + IN_FLIGHT_WAIT;
         loop {

@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use common::{aside::Aside, limits::Budget, sql::Group};
+use common::{
+    aside::Aside,
+    limits::Budget,
+    sql::{Group, Row},
+};
 use tokio_util::task::TaskTracker;
 
 use super::{declines::Declines, error::Error, once::Written};
@@ -61,6 +65,11 @@ impl Payments {
     /// steps.
     pub(crate) fn aside(&self) -> &Aside {
         self.store.aside()
+    }
+
+    /// The row with this key.
+    pub(crate) async fn row<R: Row + Send>(&self, key: &R::Key) -> Result<Option<R>, Error> {
+        Ok(self.store.row(key).await?)
     }
 
     /// Executes an action.

@@ -48,18 +48,10 @@ pub(crate) mod tests;
 
 pub(crate) use batch::{Batch, MAX_BALANCE, decide};
 pub(crate) use changes::{Changes, StepOrigin};
-pub(crate) use loaded::{
-    KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingContext, StoredIdempotencyKey,
-};
+pub(crate) use loaded::{KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingContext};
 pub(crate) use needs::{CapturesToLoad, Needs};
 pub(crate) use outcome::{Outcome, StoredOutcome};
-pub(crate) use rows::{
-    ApiKeyRow, AppRow, AttemptRow, AuthorizationRow, Balance, BatchRows, CaptureRow, CardRow,
-    CustomRow, DisputeRow, EventRow, ExpiryRow, InvitationRow, KeyRow, LineRow, LinkSecretRow,
-    MerchantApp, MerchantUser, NotificationRow, OutboxRow, PayoutRow, PendingChallenge, PendingRow,
-    PostingRow, ProgressRow, RefusedVoid, RetriesOfWebhook, RetryRow, SliceRow, StepRow,
-    TransactionAmounts, TransactionRow, UsedLink, WebhookRow,
-};
+pub(crate) use rows::*;
 
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
+use uuid::Uuid;
 
 use super::{
     access::{Caller, OwnApp, Permitted},
@@ -18,8 +19,10 @@ use super::{
 use crate::{
     app::{self, Written},
     domain::{
-        Country, Currency, Descriptor, Email, Iban, InvalidCurrency, Merchant, MerchantDetails,
-        MerchantUpdate, Name, Website, actions::UpdateMerchant,
+        Country, Currency, Descriptor, Email, Iban, InvalidCurrency, LinkSecret, Merchant,
+        MerchantDetails, MerchantUpdate, Name, Website,
+        actions::{SetLinkSecret, UpdateMerchant},
+        write::LinkSecretRow,
     },
     web::{Body, Error, Fields, Reported, envelope},
 };
@@ -93,7 +96,8 @@ pub(super) async fn update(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Makes a new key that signs payment links.
+/// Makes a new key that signs payment links. Links with the signature of the old key are refused
+/// from then on.
 pub(super) async fn new_link_secret(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -104,12 +108,15 @@ pub(super) async fn new_link_secret(
     let merchant = merchant.resource.id;
     let made = api.payments.once(keyed, async |keyed| {
         body.read(|_| Ok(()))?;
-        api.payments.new_link_secret(merchant, keyed).await
+        let text = [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat();
+        let secret = LinkSecret::new(text.into());
+        api.payments.write_keyed(SetLinkSecret { merchant, secret }, keyed).await
     });
     let Written { outcome: (), is_replayed } = made.await?;
     // The current secret, also for a repeat: an older one no longer works.
-    let secret = api.payments.link_secret(merchant).await?.ok_or(app::Error::NotFound)?;
-    let body = envelope(StatusCode::CREATED, "linkSecret", secret.expose());
+    let current = api.payments.row::<LinkSecretRow>(&merchant).await?;
+    let current = current.ok_or(app::Error::NotFound)?;
+    let body = envelope(StatusCode::CREATED, "linkSecret", current.secret.expose());
     Ok(output::written(is_replayed, body))
 }
 

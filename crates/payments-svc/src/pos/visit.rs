@@ -21,7 +21,10 @@ use super::{
 };
 use crate::{
     app::{self, Attempt, Origin, Payments, now},
-    domain::{Amount, Currency, FieldError, Link, Merchant, Money, Name, write::KeyedRequest},
+    domain::{
+        Amount, Currency, FieldError, Link, Merchant, Money, Name,
+        write::{KeyedRequest, LinkSecretRow, UsedLink},
+    },
     web::{Error, Fields, Reported, fields},
 };
 
@@ -155,8 +158,8 @@ impl Visit {
         link.check_parameters().map_err(|error| app::Error::Invalid(vec![error]))?;
         let merchant = payments.merchant_by_key(&link.key).await?;
         if link.signature.is_some() {
-            let secret = payments.link_secret(merchant.id).await?;
-            if !secret.is_some_and(|secret| secret.has_signed(&link)) {
+            let row: Option<LinkSecretRow> = payments.row(&merchant.id).await?;
+            if !row.is_some_and(|row| row.secret.has_signed(&link)) {
                 let wrong = "does not match the other parameters: the link was changed";
                 return Err(app::Error::field("signature", wrong));
             }
@@ -194,9 +197,9 @@ impl Visit {
             return Err(self.because(Reason::LinkExpired));
         }
         let Some(link) = self.link.digest_if_once() else { return Ok(()) };
-        match payments.is_link_used(self.merchant.id, link).await {
-            Ok(false) => Ok(()),
-            Ok(true) => Err(self.because(Reason::LinkUsed)),
+        match payments.row::<UsedLink>(&(self.merchant.id, link)).await {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => Err(self.because(Reason::LinkUsed)),
             Err(error) => Err(self.problem(error)),
         }
     }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::domain::{
     ApiKeyDetails, App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step,
-    Transaction, User, Webhook, write::WebhookRow,
+    Transaction, User, Webhook,
 };
 
 struct List {
@@ -90,7 +90,7 @@ impl List {
     }
 
     fn webhooks() -> Self {
-        let webhook = WebhookRow::of("webhooks");
+        let webhook = Webhook::of("webhooks");
         Self { select: format!("SELECT {webhook} FROM webhooks WHERE app = $1"), id: "id" }
     }
 
@@ -196,8 +196,7 @@ impl Store {
         app: Id,
         page_query: PageQuery,
     ) -> Result<Vec<Webhook>, StoreError> {
-        let webhook = |columns: &mut Columns<'_>| Ok(WebhookRow::read(columns)?.webhook());
-        self.page(&List::webhooks(), app, page_query, webhook).await
+        self.page(&List::webhooks(), app, page_query, Webhook::read).await
     }
 
     /// Adds the trails to these transactions. The numbers are the lengths of the trails.

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use common::sql::{ColumnError, Columns, Group, Param, Stored};
+use common::sql::{ColumnError, Columns, Group, Param, Row, Stored};
 use jiff::Timestamp;
 use tokio::runtime::Handle;
 
@@ -15,10 +15,9 @@ use super::{
     sqlite::Place,
 };
 use crate::domain::{
-    AcquirerName, ApiKeyDigest, App, BalanceLine, Card, CardOnFile, Challenge, Currency, Dispute,
-    FraudAlert, Id, LinkDigest, LinkSecret, Merchant, QueuedEntry, Receipt, SavedCard, Step,
-    Transaction, TransactionTerms, TransactionVersion, UnansweredPayment, Webhook, WebhookSecrets,
-    write::{KeyedRequest, StoredIdempotencyKey, WebhookRow},
+    AcquirerName, ApiKeyDigest, App, Card, CardOnFile, Challenge, Currency, Id, Merchant,
+    QueuedEntry, Receipt, Step, Transaction, TransactionVersion, UnansweredPayment, Webhook,
+    WebhookSecrets,
 };
 
 /// The maximum number of rows that a job reads at once.
@@ -28,15 +27,11 @@ pub(crate) const JOB_BATCH: i64 = 1000;
 pub(super) const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
 impl Store {
-    /// The earlier request with this idempotency key. Does not reserve the key.
-    pub(crate) async fn idempotency_key(
-        &self,
-        keyed: &KeyedRequest,
-    ) -> Result<Option<StoredIdempotencyKey>, StoreError> {
-        let stored = StoredIdempotencyKey::of("idempotency");
-        let sql = format!("SELECT {stored} FROM idempotency WHERE app = $1 AND key = $2");
-        let params = [keyed.app.param(), keyed.key.param()];
-        self.query_one(&sql, &params, StoredIdempotencyKey::read).await
+    /// The row with this key.
+    pub(crate) async fn row<R: Row + Send>(&self, key: &R::Key) -> Result<Option<R>, StoreError> {
+        let mut params = Vec::new();
+        (R::DELETE.params)(key, &mut params);
+        self.query_one(&R::select_by_key(), &params, R::read).await
     }
 
     /// The app with this API key. Reads the key, so a deleted key is not found.
@@ -62,23 +57,8 @@ impl Store {
         }
     }
 
-    /// Whether an app has an API key with this ID.
-    pub(crate) async fn has_api_key(&self, id: Id) -> Result<bool, StoreError> {
-        self.has_row("api_keys", id).await
-    }
-
-    /// Whether the app exists.
-    pub(crate) async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
-        self.has_row("apps", id).await
-    }
-
-    async fn has_row(&self, table: &str, id: Id) -> Result<bool, StoreError> {
-        let sql = format!("SELECT id FROM {table} WHERE id = $1");
-        Ok(self.query_one(&sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
-    }
-
     /// A resource of a merchant, as the app with the key `caller` sees it.
-    pub(super) async fn resource<R: Resource>(
+    pub(crate) async fn resource<R: Resource>(
         &self,
         id: Id,
         caller: ApiKeyDigest,
@@ -87,38 +67,11 @@ impl Store {
         self.query_one(&rows::by_id::<R>(), &params, found).await
     }
 
-    /// A merchant, as the app with the key `caller` sees it.
-    pub(crate) async fn merchant(
-        &self,
-        id: Id,
-        caller: ApiKeyDigest,
-    ) -> Result<Option<Found<Merchant>>, StoreError> {
-        self.resource(id, caller).await
-    }
-
     /// The merchant with this public key.
     pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
         let (columns, from) = Merchant::select();
         let sql = format!("SELECT {columns} FROM {from} WHERE key = $1");
         self.query_one(&sql, &[Param::Text(key.into())], Merchant::of_row).await
-    }
-
-    /// The key that signs the payment links of a merchant.
-    pub(crate) async fn link_secret(&self, merchant: Id) -> Result<Option<LinkSecret>, StoreError> {
-        let sql = "SELECT secret FROM link_secrets WHERE merchant = $1";
-        self.query_one(sql, &[merchant.param()], |columns| columns.read()).await
-    }
-
-    /// Whether a link that pays only once has paid, or is paying.
-    pub(crate) async fn is_link_used(
-        &self,
-        merchant: Id,
-        link: LinkDigest,
-    ) -> Result<bool, StoreError> {
-        let sql = "SELECT pending_payment FROM used_links WHERE merchant = $1 AND link = $2";
-        let params = [merchant.param(), link.param()];
-        let used = self.query_one(sql, &params, |columns| columns.read::<Id>());
-        Ok(used.await?.is_some())
     }
 
     /// The transaction with this ID at its acquirer, and its currency.
@@ -197,24 +150,6 @@ impl Store {
         .await
     }
 
-    /// The part of a transaction that never changes, as the app with the key `caller` sees it.
-    pub(crate) async fn transaction_terms(
-        &self,
-        id: Id,
-        caller: ApiKeyDigest,
-    ) -> Result<Option<Found<TransactionTerms>>, StoreError> {
-        self.resource(id, caller).await
-    }
-
-    /// The part of a transaction that never changes, without a check of membership: it
-    /// asks for the membership of no app.
-    pub(crate) async fn transaction_terms_unchecked(
-        &self,
-        id: Id,
-    ) -> Result<Option<TransactionTerms>, StoreError> {
-        Ok(self.transaction_terms(id, ApiKeyDigest::NONE).await?.map(|found| found.value))
-    }
-
     /// Reads a transaction before a movement, as the app with the key `caller` sees it, with the
     /// earlier request of the idempotency key, if there is one.
     pub(crate) async fn snapshot(
@@ -230,42 +165,6 @@ impl Store {
         }
     }
 
-    /// A line, as the app with the key `caller` sees it.
-    pub(crate) async fn line(
-        &self,
-        id: Id,
-        caller: ApiKeyDigest,
-    ) -> Result<Option<Found<BalanceLine>>, StoreError> {
-        self.resource(id, caller).await
-    }
-
-    /// A saved card, as the app with the key `caller` sees it.
-    pub(crate) async fn card(
-        &self,
-        id: Id,
-        caller: ApiKeyDigest,
-    ) -> Result<Option<Found<SavedCard>>, StoreError> {
-        self.resource(id, caller).await
-    }
-
-    /// A dispute, as the app with the key `caller` sees it.
-    pub(crate) async fn dispute(
-        &self,
-        id: Id,
-        caller: ApiKeyDigest,
-    ) -> Result<Option<Found<Dispute>>, StoreError> {
-        self.resource(id, caller).await
-    }
-
-    /// A fraud alert, as the app with the key `caller` sees it.
-    pub(crate) async fn fraud(
-        &self,
-        id: Id,
-        caller: ApiKeyDigest,
-    ) -> Result<Option<Found<FraudAlert>>, StoreError> {
-        self.resource(id, caller).await
-    }
-
     /// An endpoint, as the app with the key `caller` sees it.
     pub(crate) async fn webhook(
         &self,
@@ -276,11 +175,11 @@ impl Store {
             "SELECT {},
                  EXISTS (SELECT 1 FROM api_keys WHERE digest = $1 AND api_keys.app = webhooks.app)
              FROM webhooks WHERE id = $2",
-            WebhookRow::of("webhooks")
+            Webhook::of("webhooks")
         );
         let params = [caller.as_bytes().param(), id.param()];
         self.query_one(&sql, &params, |columns| {
-            Ok(Found { value: WebhookRow::read(columns)?.webhook(), is_member: columns.read()? })
+            Ok(Found { value: Webhook::read(columns)?, is_member: columns.read()? })
         })
         .await
     }

@@ -17,7 +17,7 @@ use crate::domain::{
 type Read<T> = Result<T, ColumnError>;
 
 /// A resource of a merchant that is read by its ID.
-pub(super) trait Resource: Sized + Send {
+pub(crate) trait Resource: Sized + Send {
     /// The table with its columns `id` and `merchant`, or the merchants.
     const TABLE: &'static str;
     /// The column of its merchant.

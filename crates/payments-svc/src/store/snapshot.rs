@@ -21,7 +21,7 @@ use super::{
 };
 use crate::domain::{
     ApiKeyDigest, Id, Pricing, Step, Terms, Transaction, TransactionTerms,
-    write::{LastStep, StoredIdempotencyKey},
+    write::{KeyRow, LastStep},
 };
 
 /// The maximum number of steps of a trail that a request reads and renders itself. Longer trails
@@ -39,7 +39,7 @@ pub(crate) struct Snapshot {
     /// The number of steps of its trail.
     pub(crate) steps: u32,
     /// The idempotency key of the request, if an earlier request used it.
-    pub(crate) key: Option<StoredIdempotencyKey>,
+    pub(crate) key: Option<KeyRow>,
     /// `None` if the trail or the custom data is too long.
     transaction: Option<Box<Transaction>>,
 }
@@ -75,7 +75,7 @@ pub(super) struct SnapshotRequest {
 /// 3. an item named `asked`, with columns `app` and `key`.
 pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] {
     let (step, pricing) = (Step::of("trail"), Pricing::of("merchants"));
-    let key = StoredIdempotencyKey::of("idempotency");
+    let key = KeyRow::of("idempotency");
     let (transaction, _) = LoadedTrail::select();
     let is_member = rows::is_member_by("asked.caller", "transactions.merchant");
     [

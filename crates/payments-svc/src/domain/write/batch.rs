@@ -72,7 +72,7 @@ impl Batch {
         if let Some(keyed) = &write.keyed
             && let Some(known) = self.rows.keys.get(&(keyed.app, keyed.key.clone()))
         {
-            return known.state.outcome(&known.request, keyed).map(Answer::Replayed);
+            return known.outcome(keyed).map(Answer::Replayed);
         }
         self.request_key = write.keyed.as_ref().map(KeyedRequest::acquirer_key);
         let outcome = write.action.decide(self)?;

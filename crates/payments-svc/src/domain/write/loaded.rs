@@ -2,16 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use common::{
-    group,
-    sql::{Column, ColumnError, Columns, Group, Param, Stored as _},
-};
+use common::sql::{Column, ColumnError, Columns, Group, Param, Stored as _};
 use jiff::Timestamp;
 
-use super::{BatchRows, KeyedRequest, Rejection, StoredOutcome};
+use super::{BatchRows, StoredOutcome};
 use crate::domain::{
     AcquirerKey, Decision, Descriptor, DisputeState, DisputedParts, Id, Invitation, Merchant,
-    PayoutRun, RefusedStep, RequestDigest, TransactionState,
+    PayoutRun, RefusedStep, TransactionState,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -63,14 +60,6 @@ impl LoadedRows {
     }
 }
 
-/// An idempotency key of an earlier request.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StoredIdempotencyKey {
-    /// The digest of the request.
-    pub(crate) request: RequestDigest,
-    pub(crate) state: KeyState,
-}
-
 /// The progress of a request with an idempotency key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum KeyState {
@@ -97,32 +86,6 @@ impl Group for KeyState {
             Self::InFlight(pending_payment) => [pending_payment.param(), Param::Null],
             Self::Answered(outcome) => [Param::Null, outcome.param()],
         });
-    }
-}
-
-impl KeyState {
-    /// The outcome for a repeated request, if `request` is the digest of the first one.
-    pub(crate) fn outcome(
-        &self,
-        request: &RequestDigest,
-        keyed: &KeyedRequest,
-    ) -> Result<StoredOutcome, Rejection> {
-        if *request != keyed.request {
-            return Err(Rejection::KeyReused);
-        }
-        match self {
-            Self::InFlight(_) => Err(Rejection::InFlight),
-            Self::Answered(outcome) => Ok(outcome.clone()),
-        }
-    }
-}
-
-group! { StoredIdempotencyKey { request: RequestDigest = "request", state: KeyState = .. } }
-
-impl StoredIdempotencyKey {
-    /// The outcome for a repeated request.
-    pub(crate) fn outcome(&self, keyed: &KeyedRequest) -> Result<StoredOutcome, Rejection> {
-        self.state.outcome(&self.request, keyed)
     }
 }
 

@@ -4,7 +4,7 @@
 use common::{group, row, rows};
 use jiff::{Timestamp, civil::Date};
 
-use super::KeyState;
+use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};
 use crate::domain::{
     Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, Capture, Card,
     CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor, DisableReason,
@@ -442,6 +442,19 @@ row! {
             created: Timestamp = "created",
         }
         changing { state: KeyState = .. }
+    }
+}
+
+impl KeyRow {
+    /// The outcome for a repeated request.
+    pub(crate) fn outcome(&self, keyed: &KeyedRequest) -> Result<StoredOutcome, Rejection> {
+        if self.request != keyed.request {
+            return Err(Rejection::KeyReused);
+        }
+        match &self.state {
+            KeyState::InFlight(_) => Err(Rejection::InFlight),
+            KeyState::Answered(outcome) => Ok(outcome.clone()),
+        }
     }
 }
 

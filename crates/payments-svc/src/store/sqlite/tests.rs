@@ -19,13 +19,13 @@ use super::{
 };
 use crate::domain::{
     Account, AcquirerKey, AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, CardOnFile,
-    Challenge, Currency, Id, Money, MovementRequest, OutboxEntry, OutboxKind, PageQuery,
+    Challenge, Currency, Id, Merchant, Money, MovementRequest, OutboxEntry, OutboxKind, PageQuery,
     PayoutFormat, PayoutRun, Postponed, QueuedEntry, SavedCard, SendingReport, Transaction,
     TransactionTerms, TransactionVersion, UnansweredPayment,
     actions::{CreateApp, Move, RecordSending},
     write::{
-        Action, ApiKeyRow, Batch, Changes, KeyState, KeyedRequest, Needs, OutboxRow,
-        PendingChallenge, PendingRow, PostingRow, Rejection, StoredIdempotencyKey,
+        Action, ApiKeyRow, Batch, Changes, KeyRow, KeyState, Needs, OutboxRow, PendingChallenge,
+        PendingRow, PostingRow, Rejection,
         tests::{
             generators::{batches, setup_batches},
             model::Tables,
@@ -85,20 +85,15 @@ fn rows_of<T: Clone>(rows: &BTreeMap<(Id, u32), T>, id: Id) -> Vec<T> {
 #[tokio::test]
 async fn single_rows_are_read_as_written() {
     let (_dir, store, tables) = filled().await;
-    for id in tables.apps.keys() {
-        assert!(store.has_app(*id).await.unwrap());
-    }
-    for (id, row) in &tables.api_keys {
+    for row in tables.api_keys.values() {
         let app = Some(tables.apps[&row.app].clone().app());
         assert_eq!(store.app_by_known_key(row.digest).await.unwrap(), app);
         assert_eq!(store.app_by_key(row.digest).await.unwrap(), app);
-        assert!(store.has_api_key(*id).await.unwrap());
     }
     let unknown = ApiKeyDigest::of("unknown");
     assert_eq!(store.app_by_key(unknown).await.unwrap(), None);
     assert_eq!(store.app_by_known_key(unknown).await.unwrap(), None);
-    assert!(!store.has_app(Id::MAX).await.unwrap());
-    assert!(!store.has_api_key(Id::MAX).await.unwrap());
+    assert_eq!(store.row::<ApiKeyRow>(&Id::MAX).await.unwrap(), None);
     let stored = tables.api_keys.values().map(|row| row.digest);
     for key in stored.chain([unknown]) {
         let owner = tables.api_keys.values().find(|row| row.digest == key);
@@ -108,7 +103,7 @@ async fn single_rows_are_read_as_written() {
             let mut merchant = merchant.clone();
             let rows = tables.balances.iter().filter(|((of, _), _)| *of == id);
             merchant.balance = rows.map(|(_, row)| row.minor).sum();
-            assert_found(store.merchant(id, key).await.unwrap(), &merchant, is_member(id));
+            assert_found(store.resource(id, key).await.unwrap(), &merchant, is_member(id));
             let by_key = store.merchant_by_key(&merchant.key).await.unwrap();
             assert_eq!(by_key, Some(merchant));
         }
@@ -120,20 +115,12 @@ async fn single_rows_are_read_as_written() {
             let currency = transaction.currency;
             let terms = tables.merchants[&merchant].terms();
             let transaction_terms = TransactionTerms { id, merchant, currency, terms };
-            assert_found(
-                store.transaction_terms(id, key).await.unwrap(),
-                &transaction_terms,
-                is_member,
-            );
-            assert_eq!(
-                store.transaction_terms_unchecked(id).await.unwrap(),
-                Some(transaction_terms)
-            );
+            assert_found(store.resource(id, key).await.unwrap(), &transaction_terms, is_member);
         }
         for line in tables.lines.values() {
             let (id, merchant) = (line.id, line.merchant);
             let line = line.line(tables.merchants[&merchant].details.test);
-            assert_found(store.line(id, key).await.unwrap(), &line, is_member(merchant));
+            assert_found(store.resource(id, key).await.unwrap(), &line, is_member(merchant));
         }
         for row in tables.cards.values() {
             let card = SavedCard {
@@ -143,16 +130,20 @@ async fn single_rows_are_read_as_written() {
                 card: row.original.card.clone(),
                 notes: row.notes.as_ref().map(|notes| notes.as_str().to_owned()),
             };
-            assert_found(store.card(row.id, key).await.unwrap(), &card, is_member(row.merchant));
+            assert_found(
+                store.resource(row.id, key).await.unwrap(),
+                &card,
+                is_member(row.merchant),
+            );
         }
         for row in tables.disputes.values() {
             let dispute = &row.clone().dispute();
-            let found = store.dispute(dispute.id, key).await.unwrap();
+            let found = store.resource(dispute.id, key).await.unwrap();
             assert_found(found, dispute, is_member(dispute.merchant));
         }
         for fraud in tables.fraud_alerts.values() {
             assert_found(
-                store.fraud(fraud.id, key).await.unwrap(),
+                store.resource(fraud.id, key).await.unwrap(),
                 fraud,
                 is_member(fraud.merchant),
             );
@@ -165,11 +156,9 @@ async fn single_rows_are_read_as_written() {
 async fn keys_cards_and_past_states_are_read_as_written() {
     let (_dir, store, tables) = filled().await;
     for ((app, key), row) in &tables.keys {
-        let keyed = KeyedRequest { app: *app, key: key.clone(), request: [9; 32] };
-        let known = StoredIdempotencyKey { request: row.request, state: row.state.clone() };
-        assert_eq!(store.idempotency_key(&keyed).await.unwrap(), Some(known));
-        let other = KeyedRequest { app: Id::MAX, ..keyed };
-        assert_eq!(store.idempotency_key(&other).await.unwrap(), None);
+        let name = (*app, key.clone());
+        assert_eq!(store.row(&name).await.unwrap().as_ref(), Some(row));
+        assert_eq!(store.row::<KeyRow>(&(Id::MAX, name.1)).await.unwrap(), None);
     }
     for (&id, row) in &tables.transactions {
         let (transaction, number) = tables.transaction(id);
@@ -455,8 +444,8 @@ async fn the_command_pays_out_every_positive_balance_once() {
             payouts.iter().map(|payout| (payout.transfer.merchant, payout.transfer.amount.minor));
         assert_eq!(amounts.collect::<Vec<_>>(), owed);
         for payout in payouts {
-            let paid = store.merchant(payout.transfer.merchant, ApiKeyDigest::NONE).await.unwrap();
-            assert_eq!(paid.unwrap().value.balance, 0);
+            let paid = store.resource::<Merchant>(payout.transfer.merchant, ApiKeyDigest::NONE);
+            assert_eq!(paid.await.unwrap().unwrap().value.balance, 0);
         }
         assert_eq!(pay_out(dir.path(), run, Duration::ZERO, &progress).await.unwrap(), paid);
     }
