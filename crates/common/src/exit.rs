@@ -130,6 +130,8 @@ mod sqlite {
                 Self::File(error) | Self::Thread(error) => error.exit_code(),
                 Self::InUse => AWAY,
                 Self::Directory(error) => error.exit_code(),
+                Self::Migration(error) => error.exit_code(),
+                Self::Announcements { source, .. } => source.exit_code(),
             }
         }
     }
@@ -149,17 +151,18 @@ mod sqlite {
 
 #[cfg(feature = "store")]
 mod import {
-    use super::{Fatal, USAGE};
+    use super::{AWAY, Fatal, USAGE};
     use crate::import::ImportError;
 
     impl Fatal for ImportError {
         fn exit_code(&self) -> u8 {
             match self {
-                Self::Directory(error) => error.exit_code(),
                 Self::Source(error) => error.exit_code(),
                 Self::Read(error) => error.exit_code(),
                 Self::Target(error) => error.exit_code(),
                 Self::Rejected { source, .. } => source.exit_code(),
+                Self::InUse(_) => AWAY,
+                Self::Check { code, .. } => *code,
                 _ => USAGE,
             }
         }

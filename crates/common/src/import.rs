@@ -18,10 +18,10 @@ use tokio_postgres::{Transaction, binary_copy::BinaryCopyInWriter, types::Type};
 
 use crate::{
     migration::MigrationError,
-    postgres::{Database, OpenError},
-    progress::Progress,
+    postgres::{Database, DatabaseConfig, OpenError},
+    progress::{Interrupted, Progress},
     sql::{Cell, Columns, Param},
-    sqlite::{self, Directory, DirectoryError, StartError},
+    sqlite::{Owned, StartError},
 };
 
 /// The tables of SQLite, referenced ones first: in the order in which they were created. The tables
@@ -50,21 +50,18 @@ pub enum ImportError {
         /// The file name of the database.
         database: &'static str,
     },
-    /// For example, a service uses the directory.
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    /// The source cannot be opened.
+    /// The source cannot be opened or migrated. For example, a service uses the directory.
     #[error(transparent)]
     Source(#[from] StartError),
     /// SQLite cannot read the source.
     #[error("the store cannot be read: {0}")]
     Read(#[from] rusqlite::Error),
-    /// The schema of the source cannot be migrated.
-    #[error(transparent)]
-    Migration(#[from] MigrationError),
     /// The target cannot be used.
     #[error(transparent)]
     Target(#[from] OpenError),
+    /// A service uses the target.
+    #[error("a service uses the database of {0}: stop it, or create another database")]
+    InUse(&'static str),
     /// A service has used the target, or another import was faster.
     #[error("the database of {0} is not empty: create a new one")]
     NotEmpty(&'static str),
@@ -94,20 +91,47 @@ pub enum ImportError {
         /// Rows in PostgreSQL.
         written: u64,
     },
+    /// The rows break a rule of the service, or cannot be checked.
+    #[error("nothing was imported, because {reason}")]
+    Check {
+        /// The error of the check.
+        reason: String,
+        /// The exit code of the process.
+        code: u8,
+    },
+    /// The command was asked to stop.
+    #[error("interrupted: nothing was imported")]
+    Interrupted(#[from] Interrupted),
 }
 
-/// Takes the lock of a data directory and opens the file `database` in it. No service can use the
-/// directory until the lock is dropped.
+/// Opens the SQLite store in `directory`, and runs the missing migrations. No service can use the
+/// directory until the value is dropped.
 pub fn open(
     directory: &Path,
     database: &'static str,
-) -> Result<(Directory, Connection), ImportError> {
+    migrate: impl FnOnce(&mut Connection) -> Result<(), MigrationError>,
+) -> Result<Owned, ImportError> {
     if !directory.join(database).exists() {
         return Err(ImportError::NoSource { directory: directory.to_owned(), database });
     }
-    let directory = Directory::own(directory, database)?;
-    let (store, _) = sqlite::recover(&directory)?;
-    Ok((directory, store))
+    Ok(Owned::open(directory, database, migrate)?)
+}
+
+/// Runs the missing migrations of the target, and then `fill` in one transaction.
+pub async fn run(
+    target: &DatabaseConfig,
+    progress: &Progress,
+    migrate: impl AsyncFnOnce(&Database) -> Result<(), OpenError>,
+    fill: impl AsyncFnOnce(&Transaction<'_>, &Database) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    let database = Database::of(target)?;
+    progress.unless_stopped(migrate(&database)).await??;
+    let mut connection = database.connect().await?;
+    let failed = |error| database.failed(error);
+    let cancel = connection.cancel_token();
+    let transaction = connection.transaction().await.map_err(failed)?;
+    database.unless_stopped(progress, cancel, fill(&transaction, &database)).await??;
+    Ok(transaction.commit().await.map_err(failed)?)
 }
 
 /// Copies every row of the source, except for the tables and the columns (`table.column`) in

@@ -34,6 +34,8 @@ pub mod serve;
 pub mod sql;
 #[cfg(feature = "store")]
 pub mod sqlite;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod telemetry;
 mod throttle;
 pub mod tls;

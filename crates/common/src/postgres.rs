@@ -4,6 +4,7 @@
 //! statement of the pool and of [`Database::listen`]. A migration waits for its lock without a
 //! limit. A replica that freezes while it holds a lock soon loses the lock. Errors quote no rows.
 
+mod base;
 mod coalesce;
 mod database;
 mod health;
@@ -12,7 +13,7 @@ mod pool;
 mod timelines;
 mod verification;
 
+pub use base::Base;
 pub use coalesce::{CoalesceError, Coalesced};
 pub use database::{Database, DatabaseConfig, OpenError};
-pub use health::Health;
 pub use pool::{ANSWER, Error, Pool, SETTINGS, Statement, Transaction, WAIT, query, query_all};

@@ -44,6 +44,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, ffi};
 
 use crate::progress::Progress;
 
+mod base;
 mod cache;
 mod checkpoint;
 mod directory;
@@ -54,6 +55,7 @@ mod reader;
 mod recovery;
 mod room;
 
+pub use base::{Base, Owned};
 pub use cache::{Changing, LookUp, Place, ReadCache};
 pub use directory::{Directory, DirectoryError};
 pub use disk::Disk;

@@ -12,6 +12,7 @@ use common::{
     operations::Operations,
     process,
     serve::{self, Connections, Server},
+    store::OpenError,
     telemetry::Traffic,
 };
 use cookie::SameSite;
@@ -30,7 +31,7 @@ use crate::{
     expiry::Expiry,
     http::{self, App, metrics, origin::Origins},
     rules::{self, Reload, RulesFileError},
-    store::{OpenError, Store},
+    store::Store,
     watch::{Connected, Hub},
 };
 

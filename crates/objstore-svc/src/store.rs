@@ -37,13 +37,13 @@ use std::{
 use common::{
     batch::WriteError,
     clock::{self, ClockError, JobClock},
-    exit::Fatal,
     files::Files,
     limits::Limited,
     operations::Readiness,
-    postgres::{self as database, DatabaseConfig},
+    postgres::DatabaseConfig,
     progress::Progress,
-    sqlite::{BackupError, Disk},
+    sqlite::{BackupError, Disk, backup as backup_sqlite},
+    store::OpenError,
 };
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -94,26 +94,6 @@ pub(crate) struct StoreConfig {
     pub(crate) cache: u64,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenError {
-    #[error(transparent)]
-    Sqlite(#[from] sqlite::OpenError),
-    #[error(transparent)]
-    Postgres(#[from] database::OpenError),
-    #[error(transparent)]
-    Clock(#[from] ClockError),
-}
-
-impl Fatal for OpenError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Sqlite(error) => error.exit_code(),
-            Self::Postgres(error) => error.exit_code(),
-            Self::Clock(error) => error.exit_code(),
-        }
-    }
-}
-
 /// Copies the SQLite database to the new file `target`. A service may use the database during this.
 /// The copy gets a new epoch when it is opened, so that ETags of the original do not match. Fails
 /// if `config` selects PostgreSQL.
@@ -124,7 +104,9 @@ pub(crate) fn backup(
 ) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
-        None => sqlite::backup(&config.data_dir, target, progress),
+        None => backup_sqlite(&config.data_dir.join(sqlite::DATABASE), target, progress, |copy| {
+            copy.execute("UPDATE store SET epoch = NULL", []).map(drop)
+        }),
     }
 }
 
@@ -324,25 +306,28 @@ impl Store {
 
     /// For the readiness check.
     pub(crate) fn readiness(&self) -> Readiness {
-        engine!(self, engine => engine.readiness())
+        engine!(self, engine => engine.base.readiness())
     }
 
     /// The volume of the store, with SQLite.
     pub(crate) fn disk(&self) -> Option<Arc<Disk>> {
         match self {
-            Self::Sqlite(engine) => Some(Arc::clone(engine.disk())),
+            Self::Sqlite(engine) => Some(Arc::clone(&engine.base.disk)),
             Self::Postgres(_) => None,
         }
     }
 
     /// Resolves when the writer has ended and cannot recover: the process should exit.
     pub(crate) async fn writer_ended(&self) {
-        engine!(self, engine => engine.writer_ended().await)
+        engine!(self, engine => engine.base.writer_ended().await)
     }
 
     /// Commits all pending writes, then closes the store.
     pub(crate) async fn close(&self) {
-        engine!(self, engine => engine.close().await)
+        match self {
+            Self::Sqlite(engine) => engine.base.close().await,
+            Self::Postgres(engine) => engine.close().await,
+        }
     }
 
     /// The clock of what the store deletes by time.
@@ -355,7 +340,7 @@ impl Store {
     }
 
     async fn write(&self, write: Write) -> Result<Answer, StoreError> {
-        Ok(engine!(self, engine => engine.queue.write(write).await)?)
+        Ok(engine!(self, engine => engine.base.queue.write(write).await)?)
     }
 
     /// The ID of the epoch, for entity tags.
@@ -364,7 +349,7 @@ impl Store {
     }
 
     pub(crate) fn stats(&self) -> Stats {
-        let (stats, batches) = engine!(self, engine => (engine.stats(), engine.queue.stats()));
+        let (stats, batches) = engine!(self, engine => (engine.stats(), engine.base.queue.stats()));
         Stats {
             commits: batches.commits,
             writes: batches.writes,
@@ -376,7 +361,7 @@ impl Store {
 
     /// The limits of the write queue and of the cache, for the metrics.
     pub(crate) fn limits(&self) -> Vec<Arc<dyn Limited>> {
-        let mut limits = engine!(self, engine => engine.queue.limits()).to_vec();
+        let mut limits = engine!(self, engine => engine.base.queue.limits()).to_vec();
         if let Self::Sqlite(engine) = self {
             limits.push(engine.cache());
         }

@@ -6,6 +6,7 @@ use common::{
     config::SecretError,
     exit::{AWAY, Fatal, USAGE},
     files::Files,
+    store::OpenError,
 };
 use uuid::Uuid;
 
@@ -18,7 +19,7 @@ use crate::{
         write::Rejection,
     },
     file::NewFile,
-    store::{OpenError, Store, StoreError},
+    store::{Store, StoreError},
 };
 
 /// File in the data directory. It is the only place that holds the API key.

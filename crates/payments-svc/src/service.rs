@@ -13,6 +13,7 @@ use common::{
     operations::{Operations, Readiness},
     process,
     serve::{self, Connections, Server},
+    store::OpenError,
     telemetry::Traffic,
 };
 use prometheus::Registry;
@@ -34,7 +35,7 @@ use crate::{
     metrics,
     pos::{self, Tokenizer},
     rates::{ExchangeRates, RatesError},
-    store::{OpenError, Store},
+    store::Store,
     webhook::{Sender, SenderConfig, SenderError},
 };
 

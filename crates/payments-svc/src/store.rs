@@ -40,7 +40,8 @@ use common::{
     postgres::{self as database, DatabaseConfig},
     progress::{Interrupted, Progress},
     sql::Param,
-    sqlite::{BackupError, Disk},
+    sqlite::{BackupError, Disk, StartError, backup as backup_sqlite},
+    store::OpenError,
 };
 use jiff::Timestamp;
 
@@ -92,27 +93,6 @@ pub(crate) struct StoreConfig {
     pub(crate) cache: u64,
 }
 
-/// Why the store could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenError {
-    #[error(transparent)]
-    Sqlite(#[from] sqlite::OpenError),
-    #[error(transparent)]
-    Postgres(#[from] database::OpenError),
-    #[error(transparent)]
-    Clock(#[from] ClockError),
-}
-
-impl Fatal for OpenError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Sqlite(error) => error.exit_code(),
-            Self::Postgres(error) => error.exit_code(),
-            Self::Clock(error) => error.exit_code(),
-        }
-    }
-}
-
 /// Copies a SQLite store to the new file `target`. A running service can keep using the store.
 pub(crate) fn backup(
     config: &StoreConfig,
@@ -121,7 +101,10 @@ pub(crate) fn backup(
 ) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
-        None => sqlite::backup(&config.data_dir, target, progress),
+        None => {
+            let source = config.data_dir.join(sqlite::DATABASE);
+            backup_sqlite(&source, target, progress, |_| Ok(()))
+        }
     }
 }
 
@@ -152,7 +135,7 @@ pub(crate) enum PayoutError {
     #[error(transparent)]
     Open(#[from] database::OpenError),
     #[error(transparent)]
-    OpenSqlite(#[from] sqlite::OpenError),
+    OpenSqlite(#[from] StartError),
     #[error("the payouts are not complete: {0}; run the command again")]
     NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the payouts are not complete: a payout panicked, which is a defect of the program")]
@@ -329,7 +312,7 @@ impl Store {
         let (engine, clock) = match &config.database {
             Some(database) => {
                 let engine = Postgres::open(database, files).await?;
-                let clock = ClockTable::Postgres(Arc::clone(engine.pool()));
+                let clock = ClockTable::Postgres(Arc::clone(&engine.base.pool));
                 (Engine::Postgres(Arc::new(engine)), clock)
             }
             None => {
@@ -356,13 +339,13 @@ impl Store {
 
     /// For the readiness check.
     pub(crate) fn readiness(&self) -> Readiness {
-        engine!(self, engine => engine.readiness())
+        engine!(self, engine => engine.base.readiness())
     }
 
     /// The volume of the store, with SQLite.
     pub(crate) fn disk(&self) -> Option<Arc<Disk>> {
         match &self.engine {
-            Engine::Sqlite(engine) => Some(Arc::clone(engine.disk())),
+            Engine::Sqlite(engine) => Some(Arc::clone(&engine.base.disk)),
             Engine::Postgres(_) => None,
         }
     }
@@ -370,17 +353,20 @@ impl Store {
     /// Resolves when the writer has ended. The writer does not start again, so the process should
     /// exit.
     pub(crate) async fn writer_ended(&self) {
-        engine!(self, engine => engine.writer_ended().await)
+        engine!(self, engine => engine.base.writer_ended().await)
     }
 
     /// Finishes pending writes, then closes the store.
     pub(crate) async fn close(&self) {
-        engine!(self, engine => engine.close().await)
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.base.close().await,
+            Engine::Postgres(engine) => engine.close().await,
+        }
     }
 
     /// Counters of the batches, for the metrics.
     pub(crate) fn stats(&self) -> Stats {
-        engine!(self, engine => engine.queue().stats())
+        engine!(self, engine => engine.base.queue.stats())
     }
 
     /// Reads that found their transaction in the cache, and reads that did not, for the metrics.
@@ -393,7 +379,7 @@ impl Store {
 
     /// Limits of the write queue, of the uses of API keys and of the cache, for the metrics.
     pub(crate) fn limits(&self) -> Vec<Arc<dyn Limited>> {
-        let mut limits = engine!(self, engine => engine.queue().limits()).to_vec();
+        let mut limits = engine!(self, engine => engine.base.queue.limits()).to_vec();
         limits.push(self.api_keys.limit());
         if let Engine::Sqlite(engine) = &self.engine {
             limits.push(engine.transactions().limit());
@@ -432,7 +418,7 @@ impl Store {
         keyed: Option<KeyedRequest>,
     ) -> Result<Result<Answer<A::Outcome>, Rejection>, StoreError> {
         let write = Write { keyed, ..action.into() };
-        let outcome: Box<dyn Any> = match engine!(self, engine => engine.queue().write(write).await)?
+        let outcome: Box<dyn Any> = match engine!(self, engine => engine.base.queue.write(write).await)?
         {
             Ok(Answer::Executed(outcome)) => outcome,
             Ok(Answer::Replayed(outcome)) => return Ok(Ok(Answer::Replayed(outcome))),

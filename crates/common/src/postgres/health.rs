@@ -16,7 +16,7 @@ use super::{Database, pool::is_primary};
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Checks once a second whether a database answers and accepts writes. A standby does not.
-pub struct Health {
+pub(super) struct Health {
     is_up: Arc<AtomicBool>,
     _checks: JoinSet<()>,
 }
@@ -24,7 +24,7 @@ pub struct Health {
 impl Health {
     /// Checks until the value is dropped. Uses a connection of its own, because the pool may be in
     /// use.
-    pub fn watch(database: Database) -> Self {
+    pub(super) fn watch(database: Database) -> Self {
         let is_up = Arc::new(AtomicBool::new(true));
         let mut checks = JoinSet::new();
         checks.spawn(check_repeatedly(database, Arc::clone(&is_up)));
@@ -32,7 +32,7 @@ impl Health {
     }
 
     /// Whether the last check succeeded. True before the first one.
-    pub fn is_up(&self) -> bool {
+    pub(super) fn is_up(&self) -> bool {
         self.is_up.load(Ordering::Relaxed)
     }
 }

@@ -17,7 +17,10 @@ use super::{
     checkpoint::Checkpointer, directory::DirectoryError, disk::Disk, open, reader::Lookups,
     room::Room,
 };
-use crate::batch::{Engine, Failure, Runner};
+use crate::{
+    batch::{Engine, Failure, Runner},
+    migration::MigrationError,
+};
 
 /// Pause between two attempts to empty the log of a full disk.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
@@ -40,6 +43,17 @@ pub enum StartError {
     /// The data directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
+    /// The schema cannot be migrated.
+    #[error(transparent)]
+    Migration(#[from] MigrationError),
+    /// The file for the announcements of other processes.
+    #[error("the file {name} cannot be created in the data directory: {source}")]
+    Announcements {
+        /// The name of the file.
+        name: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
 }
 
 /// The only connection of this process that writes, with its checkpoints.

@@ -12,7 +12,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use super::{MAPPED, open_reader};
+use super::{MAPPED, embedded::StartError, open_reader};
 
 /// A fixed set of connections for reads of many rows.
 pub struct Readers(Vec<Mutex<Connection>>);
@@ -78,8 +78,13 @@ impl Lookups {
 
     /// Makes commits of other processes visible as soon as they call [`announce_commit`]. Creates
     /// the file for these announcements.
-    pub fn with_other_writers(mut self, database: &Path) -> io::Result<Self> {
-        self.others = Some(File::create(announcements(database))?);
+    pub fn with_other_writers(mut self, database: &Path) -> Result<Self, StartError> {
+        let file = announcements(database);
+        let failed = |source| {
+            let name = file.file_name().unwrap_or_default().display().to_string();
+            StartError::Announcements { name, source }
+        };
+        self.others = Some(File::create(&file).map_err(failed)?);
         Ok(self)
     }
 

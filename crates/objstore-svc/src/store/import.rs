@@ -9,10 +9,9 @@
 use std::path::Path;
 
 use common::{
-    exit::Fatal,
-    import::{self, ImportError as CopyError},
-    postgres::{Database, OpenError},
-    progress::{Interrupted, Progress},
+    import::{self, ImportError},
+    postgres::Database,
+    progress::Progress,
 };
 use tokio_postgres::Transaction;
 
@@ -36,33 +35,6 @@ const HEAD: &str = "UPDATE store SET clients = (SELECT count(*) FROM clients),
         revision = greatest((SELECT max(revision) FROM log), epoch_start),
         bytes_through = coalesce((SELECT max(bytes_through) FROM log), 0)";
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ImportError {
-    #[error(transparent)]
-    Copy(#[from] CopyError),
-    #[error("the store cannot be read: {0}")]
-    Read(#[from] rusqlite::Error),
-    /// The SQLite schema cannot be migrated.
-    #[error(transparent)]
-    Source(#[from] sqlite::OpenError),
-    #[error(transparent)]
-    Target(#[from] OpenError),
-    #[error("interrupted: nothing was imported")]
-    Interrupted(#[from] Interrupted),
-}
-
-impl Fatal for ImportError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Copy(error) => error.exit_code(),
-            Self::Read(error) => error.exit_code(),
-            Self::Source(error) => error.exit_code(),
-            Self::Target(error) => error.exit_code(),
-            Self::Interrupted(error) => error.exit_code(),
-        }
-    }
-}
-
 /// Copies the SQLite store in the directory `source` into the database of `config`. Fails if a
 /// service has used this database. The source keeps its data; only its schema is migrated.
 #[tokio::main(flavor = "current_thread")]
@@ -71,22 +43,15 @@ pub(crate) async fn import(
     source: &Path,
     progress: &Progress,
 ) -> Result<(), ImportError> {
-    let config = config.database.as_ref().ok_or(CopyError::NoTarget("OBJSTORE_DATABASE_URL"))?;
-    let (_directory, mut store) = import::open(source, sqlite::DATABASE)?;
-    let epoch = sqlite::prepare(&mut store)?;
-    let store = store.transaction()?;
-
-    let database = Database::of(config)?;
-    progress.unless_stopped(postgres::migrate(&database)).await??;
-    let mut connection = database.connect().await?;
-    let failed = |error| database.failed(error);
-    let cancel = connection.cancel_token();
-    let transaction = connection.transaction().await.map_err(failed)?;
-    let fill = fill(&store, epoch, &transaction, &database, progress);
-    database.unless_stopped(progress, cancel, fill).await??;
-    transaction.commit().await.map_err(failed)?;
-    connection.batch_execute("ANALYZE").await.map_err(failed)?;
-    Ok(())
+    let no_target = ImportError::NoTarget("OBJSTORE_DATABASE_URL");
+    let config = config.database.as_ref().ok_or(no_target)?;
+    let mut source = import::open(source, sqlite::DATABASE, sqlite::migrate)?;
+    let epoch = sqlite::epoch(&source.connection)?;
+    let store = source.connection.transaction()?;
+    import::run(config, progress, postgres::migrate, async |transaction, database| {
+        fill(&store, epoch, transaction, database, progress).await
+    })
+    .await
 }
 
 async fn fill(
@@ -104,9 +69,10 @@ async fn fill(
     if transaction.execute(CLAIM, &[&id, &start, &rules, &rules_revision]).await.map_err(failed)?
         == 0
     {
-        return Err(CopyError::NotEmpty(database.setting()).into());
+        return Err(ImportError::NotEmpty(database.setting()));
     }
     import::copy(store, transaction, database, &SKIPPED, progress).await?;
     transaction.execute(HEAD, &[]).await.map_err(failed)?;
+    transaction.batch_execute("ANALYZE").await.map_err(failed)?;
     Ok(())
 }

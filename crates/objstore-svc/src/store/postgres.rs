@@ -22,12 +22,11 @@ use std::{
 };
 
 use common::{
-    batch::Queue,
+    batch::Runner,
     clock::{ClockTable, JobClock},
     files::Files,
-    operations::Readiness,
     postgres::{
-        CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, WAIT, query,
+        Base, CoalesceError, Coalesced, Database, Error, OpenError, Pool, Statement, WAIT, query,
     },
     sql::Group as _,
 };
@@ -38,7 +37,6 @@ use tokio::{
     time::timeout,
 };
 use tokio_postgres::Row;
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
@@ -103,18 +101,14 @@ mod migrations {
 }
 
 pub(crate) struct Postgres {
-    pub(super) queue: Queue<Writer>,
+    pub(super) base: Base<Writer>,
     pub(super) shared: Arc<Shared>,
-    pool: Arc<Pool>,
     /// Permits for the reads of sockets: watches of a client, and pages of the change log. The rest
     /// of the pool is left to searches and look-ups.
     socket_reads: Semaphore,
     /// Combines the reads of objects, because many requests arrive at the same time.
     objects: Coalesced<Key, Option<StoredObject>>,
     stats: Arc<Mutex<Stats>>,
-    health: Health,
-    /// Cancelled when the writer task has ended, even by a panic.
-    ended: CancellationToken,
     /// The tail and upkeep.
     tasks: Mutex<JoinSet<()>>,
 }
@@ -135,12 +129,12 @@ impl Postgres {
         let (committed, receiver) = mpsc::channel(COMMITTED_LENGTH);
         let (news, feed) = mpsc::channel(FEED_LENGTH);
         let backend = Arc::<AtomicI32>::default();
-        let (queue, runner) = Queue::new(Writer {
+        let writer = Writer {
             connection: Pool::new(&database, 1, SETTINGS)?,
             shared: Arc::clone(&shared),
             backend: Arc::clone(&backend),
             committed,
-        });
+        };
         let stats = Arc::<Mutex<Stats>>::default();
         let tail = Tail {
             database: database.clone(),
@@ -152,12 +146,6 @@ impl Postgres {
             warns: true,
         };
 
-        let ended = CancellationToken::new();
-        let cancel_on_drop = ended.clone().drop_guard();
-        tokio::spawn(async move {
-            let _cancel_on_drop = cancel_on_drop;
-            runner.run().await;
-        });
         let mut tasks = JoinSet::new();
         tasks.spawn(tail.run());
         let upkeep = Upkeep {
@@ -170,38 +158,24 @@ impl Postgres {
         let reading = Arc::clone(&pool);
         let read = move |keys| objects(Arc::clone(&reading), keys);
         let postgres = Self {
-            queue,
+            base: Base::start(writer, Runner::run, database, pool),
             shared,
             objects: Coalesced::new(READERS, read),
-            pool,
             socket_reads: Semaphore::new((connections / SOCKET_SHARE).clamp(1, cores)),
             stats,
-            health: Health::watch(database),
-            ended,
             tasks: Mutex::new(tasks),
         };
         Ok((postgres, Feed { revision, news: feed }))
     }
 
-    pub(super) fn readiness(&self) -> Readiness {
-        if self.health.is_up() { Readiness::Ready } else { Readiness::Down }
-    }
-
-    /// Resolves only if the writer task has ended. An unreachable database is not a failure: it may
-    /// come back.
-    pub(super) async fn writer_ended(&self) {
-        self.ended.cancelled().await;
-    }
-
     pub(super) async fn close(&self) {
-        self.queue.stop();
-        self.ended.cancelled().await;
+        self.base.end_writer().await;
         let mut tasks = {
             let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *tasks)
         };
         tasks.shutdown().await;
-        self.pool.close();
+        self.base.pool.close();
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -224,7 +198,7 @@ impl Postgres {
         until: Option<&Key>,
         limit: usize,
     ) -> Result<Page, Error> {
-        find::page(&self.pool, &Search::new(pattern, after, until), limit).await
+        find::page(&self.base.pool, &Search::new(pattern, after, until), limit).await
     }
 
     pub(super) async fn page_end(
@@ -233,7 +207,7 @@ impl Postgres {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Option<PageEnd>, Error> {
-        find::page_end(&self.pool, &Search::new(pattern, after, None), limit).await
+        find::page_end(&self.base.pool, &Search::new(pattern, after, None), limit).await
     }
 
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
@@ -271,7 +245,7 @@ impl Postgres {
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, Error> {
         let _permit = self.socket_permit().await?;
         let read = async |connection: &ClientWrapper| read::log(connection, after).await;
-        let log = self.pool.acquire(read).await?;
+        let log = self.base.pool.acquire(read).await?;
         self.shared.observe(log.epoch);
         Ok(log.page)
     }
@@ -280,7 +254,7 @@ impl Postgres {
         &self,
         statements: [Statement<'_>; N],
     ) -> Result<[Vec<Row>; N], Error> {
-        self.pool.acquire(async |connection| query(connection, statements).await).await
+        self.base.pool.acquire(async |connection| query(connection, statements).await).await
     }
 }
 

@@ -16,23 +16,16 @@
 //!    from before the restore never match, although revisions repeat.
 
 use std::{
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread::available_parallelism,
 };
 
 use common::{
     aside::{Aside, Panicked},
-    batch::Queue,
-    clock::{ClockError, ClockTable, JobClock},
-    exit::Fatal,
+    clock::{ClockTable, JobClock},
     migration::MigrationError,
-    operations::Readiness,
-    progress::Progress,
-    sqlite::{
-        self as engine, BackupError, Directory, DirectoryError, Disk, Embedded, LookUp, Lookups,
-        ReadCache, Readers, WriterThread,
-    },
+    sqlite::{self as engine, Base, Embedded, LookUp, Lookups, Owned, ReadCache, StartError},
+    store::OpenError,
 };
 use rusqlite::Connection;
 use tokio::sync::mpsc;
@@ -69,113 +62,50 @@ mod migrations {
     refinery::embed_migrations!("migrations/sqlite");
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenError {
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    #[error("the database cannot be opened: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    #[error(transparent)]
-    Writer(#[from] engine::StartError),
-    #[error(transparent)]
-    Migration(#[from] MigrationError),
-    #[error(transparent)]
-    Clock(#[from] ClockError),
-}
-
-impl Fatal for OpenError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Directory(error) => error.exit_code(),
-            Self::Sqlite(error) => error.exit_code(),
-            Self::Writer(error) => error.exit_code(),
-            Self::Migration(error) => error.exit_code(),
-            Self::Clock(error) => error.exit_code(),
-        }
-    }
-}
-
 pub(crate) struct Sqlite {
-    pub(super) queue: Queue<Writer>,
+    pub(super) base: Base<Writer>,
     pub(super) shared: Arc<Shared>,
-    thread: WriterThread,
     cache: Arc<ObjectCache>,
-    lookups: Arc<Lookups>,
-    /// Connections for reads of many rows.
-    scans: Arc<Readers>,
     /// Threads for searches.
     searches: Aside,
     /// Threads for the reads of sockets: watches of a client, and pages of the change log.
     socket_reads: Aside,
     stats: Arc<Mutex<Stats>>,
-    disk: Arc<Disk>,
-    _directory: Directory,
 }
 
 impl Sqlite {
     pub(super) async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
-        let directory = Directory::own(&config.data_dir, DATABASE)?;
-        let path = directory.database();
-        let (mut connection, disk) = engine::recover(&directory)?;
-        let epoch = prepare(&mut connection)?;
-        let clock = JobClock::open(ClockTable::Sqlite(path.to_owned())).await?;
+        let owned = Owned::open(&config.data_dir, DATABASE, migrate)?;
+        let epoch = epoch(&owned.connection)?;
+        let clock = JobClock::open(ClockTable::Sqlite(owned.path().to_owned())).await?;
         let shared = Shared::new(config, epoch, clock);
 
         let cores = available_parallelism().map_or(2, usize::from);
         let socket_threads = (cores / 2).max(1);
-        let lookups = Arc::new(Lookups::open(path, cores)?);
-        let scans = Arc::new(Readers::open(path, cores + socket_threads)?);
         let cache = ReadCache::new("object_cache", config.cache, |key: &Key, stored| {
             key.size() + stored.map_or(0, |stored: &Arc<StoredObject>| stored.object.size())
         });
         let stats = Arc::<Mutex<Stats>>::default();
         let (feed, news) = mpsc::channel(FEED_LENGTH);
-        let database = Embedded::open(path, Arc::clone(&disk), Arc::clone(&lookups))?;
-        let writer = Writer::new(
-            database,
-            &connection,
-            config,
-            Arc::clone(&shared),
-            Arc::clone(&cache),
-            feed,
-            Arc::clone(&stats),
-        )?;
-        drop(connection);
-
-        let (queue, runner) = Queue::new(writer);
+        let lookups = Lookups::open(owned.path(), cores).map_err(StartError::from)?;
+        let (of_writer, cached, counted) =
+            (Arc::clone(&shared), Arc::clone(&cache), Arc::clone(&stats));
+        let writer = |database: Embedded, connection: &Connection| {
+            Writer::new(database, connection, config, of_writer, cached, feed, counted)
+        };
+        let base = owned.start(lookups, cores + socket_threads, writer, |writer| {
+            writer.database.close();
+        })?;
         let sqlite = Self {
-            queue,
+            base,
             shared,
-            thread: WriterThread::start(runner, |writer| writer.database.close())?,
             cache,
-            lookups,
-            scans,
             searches: Aside::new(cores),
             socket_reads: Aside::new(socket_threads),
             stats,
-            disk,
-            _directory: directory,
         };
         let revision = sqlite.stats().revision;
         Ok((sqlite, Feed { revision, news }))
-    }
-
-    pub(super) fn readiness(&self) -> Readiness {
-        let is_up = self.thread.is_running() && self.lookups.read(read::ping).is_ok();
-        if is_up { self.disk.readiness() } else { Readiness::Down }
-    }
-
-    pub(super) fn disk(&self) -> &Arc<Disk> {
-        &self.disk
-    }
-
-    pub(super) async fn writer_ended(&self) {
-        self.thread.ended().await;
-    }
-
-    pub(super) async fn close(&self) {
-        self.queue.stop();
-        self.thread.ended().await;
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -189,7 +119,7 @@ impl Sqlite {
     }
 
     pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, StoreError> {
-        Ok(self.lookups.read(|connection| read::session(connection, token))?)
+        Ok(self.base.lookups.read(|connection| read::session(connection, token))?)
     }
 
     /// Runs on the thread of the caller: it searches two B-trees whose upper pages are in memory,
@@ -199,7 +129,8 @@ impl Sqlite {
             LookUp::Value(stored) => return Ok(Some(stored)),
             LookUp::Absent(place) => place,
         };
-        let stored = self.lookups.read(|connection| read::object(connection, key))?.map(Arc::new);
+        let stored =
+            self.base.lookups.read(|connection| read::object(connection, key))?.map(Arc::new);
         if let Some(stored) = &stored {
             place.keep(|| Arc::clone(stored));
         }
@@ -238,7 +169,7 @@ impl Sqlite {
     }
 
     pub(super) async fn is_due(&self, gone: bool, now: Timestamp) -> Result<bool, StoreError> {
-        Ok(self.lookups.read(|connection| read::is_due(connection, gone, now))?)
+        Ok(self.base.lookups.read(|connection| read::is_due(connection, gone, now))?)
     }
 
     pub(super) async fn presences(
@@ -246,7 +177,7 @@ impl Sqlite {
         after: (Timestamp, Uuid),
     ) -> Result<Vec<Presence>, StoreError> {
         let before = now().saturating_add(self.shared.rules.grace.extend_below());
-        Ok(self.lookups.read(|connection| read::presences(connection, after, before))?)
+        Ok(self.base.lookups.read(|connection| read::presences(connection, after, before))?)
     }
 
     async fn read_on<T: Send + 'static>(
@@ -254,11 +185,7 @@ impl Sqlite {
         threads: &Aside,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let scans = Arc::clone(&self.scans);
-        match threads.run(move || scans.read(read)).await {
-            Ok(read) => Ok(read?),
-            Err(Panicked) => Err(StoreError::Panicked),
-        }
+        Ok(self.base.scan(threads, read).await.map_err(|Panicked| StoreError::Panicked)??)
     }
 }
 
@@ -268,19 +195,12 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Migrates the schema. Returns the epoch, and begins one if there is none.
-pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
-    engine::migrate(connection, migrations::migrations::runner())?;
-    Ok(read::epoch(connection)?)
+/// Runs the missing migrations.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
+    engine::migrate(connection, migrations::migrations::runner())
 }
 
-/// See [`super::backup`].
-pub(super) fn backup(
-    data_dir: &Path,
-    target: &Path,
-    progress: &Progress,
-) -> Result<(), BackupError> {
-    engine::backup(&data_dir.join(DATABASE), target, progress, |copy| {
-        copy.execute("UPDATE store SET epoch = NULL", []).map(drop)
-    })
+/// Returns the epoch, and begins one if there is none.
+pub(super) fn epoch(connection: &Connection) -> Result<Epoch, StartError> {
+    Ok(read::epoch(connection)?)
 }

@@ -11,17 +11,17 @@
 use std::path::Path;
 
 use common::{
-    exit::{AWAY, Fatal, USAGE},
-    import::{self, ImportError as CopyError},
-    postgres::{Database, OpenError},
-    progress::{Interrupted, Progress},
+    exit::{Fatal as _, USAGE},
+    import::{self, ImportError},
+    postgres::Database,
+    progress::Progress,
 };
 use rusqlite::{Connection, TransactionBehavior};
 use tokio_postgres::Transaction;
 
 use super::{
     StoreConfig,
-    check::{CheckError, Scope},
+    check::{CheckError, Findings, Scope},
     postgres, sqlite,
 };
 
@@ -46,36 +46,6 @@ const ADVANCE_IDS: &str = "SELECT pg_advisory_xact_lock('id_seconds'::regclass::
          setval('id_seconds', greatest(last_value, $1::bigint + 1))
      FROM id_seconds";
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ImportError {
-    #[error(transparent)]
-    Copy(#[from] CopyError),
-    #[error("the store cannot be read: {0}")]
-    Read(#[from] rusqlite::Error),
-    #[error(transparent)]
-    Target(#[from] OpenError),
-    #[error("a service uses the database of {0}: stop it, or create another database")]
-    InUse(&'static str),
-    #[error("nothing was imported, because {0}")]
-    Check(#[from] CheckError),
-    #[error("interrupted: nothing was imported")]
-    Interrupted(#[from] Interrupted),
-}
-
-impl Fatal for ImportError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Copy(error) => error.exit_code(),
-            Self::Read(error) => error.exit_code(),
-            Self::Target(error) => error.exit_code(),
-            Self::InUse(_) => AWAY,
-            Self::Check(CheckError::Disagree(_)) => USAGE,
-            Self::Check(error) => error.exit_code(),
-            Self::Interrupted(error) => error.exit_code(),
-        }
-    }
-}
-
 /// Copies the SQLite store in the directory `source` into the database of `config`. The source
 /// keeps its data; only its schema is migrated.
 #[tokio::main(flavor = "current_thread")]
@@ -84,21 +54,14 @@ pub(crate) async fn import(
     source: &Path,
     progress: &Progress,
 ) -> Result<(), ImportError> {
-    let config = config.database.as_ref().ok_or(CopyError::NoTarget("PAYMENTS_DATABASE_URL"))?;
-    let (_directory, mut store) = import::open(source, sqlite::DATABASE)?;
-    sqlite::migrate(&mut store).map_err(CopyError::from)?;
-    let store = store.transaction_with_behavior(TransactionBehavior::Immediate)?;
-
-    let database = Database::of(config)?;
-    progress.unless_stopped(postgres::migrate(&database)).await??;
-    let mut connection = database.connect().await?;
-    let failed = |error| database.failed(error);
-    let cancel = connection.cancel_token();
-    let transaction = connection.transaction().await.map_err(failed)?;
-    let fill = fill(&store, &transaction, &database, progress);
-    database.unless_stopped(progress, cancel, fill).await??;
-    transaction.commit().await.map_err(failed)?;
-    Ok(())
+    let no_target = ImportError::NoTarget("PAYMENTS_DATABASE_URL");
+    let config = config.database.as_ref().ok_or(no_target)?;
+    let mut source = import::open(source, sqlite::DATABASE, sqlite::migrate)?;
+    let store = source.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    import::run(config, progress, postgres::migrate, async |transaction, database| {
+        fill(&store, transaction, database, progress).await
+    })
+    .await
 }
 
 async fn fill(
@@ -116,9 +79,14 @@ async fn fill(
     transaction.execute(ADD_SHARDS, &[&postgres::SHARDS]).await.map_err(failed)?;
     transaction.batch_execute("ANALYZE").await.map_err(failed)?;
     transaction.batch_execute(postgres::PLANNER).await.map_err(failed)?;
-    let findings = postgres::findings(database, transaction, Scope::Everything, progress).await?;
-    findings.into_result()?;
+    let findings = postgres::findings(database, transaction, Scope::Everything, progress).await;
+    findings.and_then(Findings::into_result).map_err(unchecked)?;
     let second = i64::from(sqlite::last_id(store)?.second());
     transaction.query_one(ADVANCE_IDS, &[&second]).await.map_err(failed)?;
     Ok(())
+}
+
+fn unchecked(error: CheckError) -> ImportError {
+    let code = if matches!(error, CheckError::Disagree(_)) { USAGE } else { error.exit_code() };
+    ImportError::Check { reason: error.to_string(), code }
 }

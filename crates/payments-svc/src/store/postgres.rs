@@ -3,18 +3,16 @@
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use common::{
-    batch::Queue,
+    batch::Runner,
     files::Files,
-    operations::Readiness,
     postgres::{
-        CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, query_all,
+        Base, CoalesceError, Coalesced, Database, Error, OpenError, Pool, Statement, query_all,
     },
     sql::{ColumnError, Columns, Param, Stored as _},
 };
 use jiff::Timestamp;
 use tokio::time::{Duration, Instant, sleep};
 use tokio_postgres::{Row, types::ToSql};
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
@@ -113,18 +111,14 @@ mod migrations {
 
 pub(crate) struct Postgres {
     database: Database,
-    pool: Arc<Pool>,
+    pub(super) base: Base<Writer>,
     /// Combines the reads before movements, because many requests arrive at the same time.
     snapshot: Coalesced<SnapshotRequest, Option<Found<Snapshot>>>,
-    queue: Queue<Writer>,
     /// This process's name as a lease holder.
     holder: String,
     /// [`Self::timeline_changes`], and the greatest ID that is known to be settled since the last
     /// change; see [`Self::settle`].
     settled: Mutex<(u64, Id)>,
-    health: Health,
-    /// Cancelled when the writer has ended, even if it panicked.
-    ended: CancellationToken,
 }
 
 impl Postgres {
@@ -135,58 +129,29 @@ impl Postgres {
         let database = Database::following(config, files)?;
         migrate(&database).await?;
         let batches = Pool::new(&database, LIMITS.batches, batch::SETTINGS)?;
-        let (queue, runner) = Queue::new(Writer::new(batches));
-        let ended = CancellationToken::new();
-        let cancel_at_end = ended.clone().drop_guard();
-        tokio::spawn(async move {
-            let _cancel_at_end = cancel_at_end;
-            runner.run().await;
-        });
         let pool = Arc::new(Pool::new(&database, config.connections, batch::SETTINGS)?);
         let reading = Arc::clone(&pool);
         let read = move |questions| snapshot(Arc::clone(&reading), questions);
         Ok(Self {
-            pool,
+            base: Base::start(Writer::new(batches), Runner::run, database.clone(), pool),
             snapshot: Coalesced::new(READERS, read),
-            queue,
             holder: Uuid::new_v4().to_string(),
             settled: Mutex::new((0, Id::MIN)),
-            health: Health::watch(database.clone()),
             database,
-            ended,
         })
-    }
-
-    pub(super) fn pool(&self) -> &Arc<Pool> {
-        &self.pool
     }
 
     pub(super) fn timeline_changes(&self) -> u64 {
         self.database.timeline_changes()
     }
 
-    pub(super) fn readiness(&self) -> Readiness {
-        if self.health.is_up() { Readiness::Ready } else { Readiness::Down }
-    }
-
-    /// Resolves when the writer has ended. An unreachable database does not end it: the database
-    /// may come back.
-    pub(super) async fn writer_ended(&self) {
-        self.ended.cancelled().await;
-    }
-
     pub(super) async fn close(&self) {
-        self.queue.stop();
-        self.ended.cancelled().await;
+        self.base.end_writer().await;
         let holder = [self.holder.param()];
         // If this fails, the leases expire after ten seconds.
         let ends = [(END_LEASES, &holder[..]), (RELEASE_WEBHOOKS, &holder[..])];
         let _ = self.read(&ends, &mut |_, _| Ok(())).await;
-        self.pool.close();
-    }
-
-    pub(super) fn queue(&self) -> &Queue<Writer> {
-        &self.queue
+        self.base.pool.close();
     }
 
     /// The time of the database.
@@ -234,7 +199,7 @@ impl Postgres {
         let statements: Vec<Statement<'_>> =
             selects.iter().zip(&params).map(|((sql, _), params)| (*sql, &**params)).collect();
         let results =
-            self.pool.acquire(async |session| query_all(session, &statements).await).await?;
+            self.base.pool.acquire(async |session| query_all(session, &statements).await).await?;
         Ok(read_rows(&results, each)?)
     }
 

@@ -2,7 +2,6 @@
 //! command writes it from another process.
 
 use std::{
-    io,
     path::Path,
     sync::{Arc, LazyLock},
     thread::available_parallelism,
@@ -10,15 +9,9 @@ use std::{
 
 use common::{
     aside::Aside,
-    batch::Queue,
-    exit::Fatal,
     migration::MigrationError,
-    operations::Readiness,
-    progress::Progress,
     sql::{ColumnError, Columns, Stored as _, bind},
-    sqlite::{
-        self as engine, Directory, DirectoryError, Disk, Embedded, Lookups, Readers, WriterThread,
-    },
+    sqlite::{self as engine, Base, Embedded, Lookups, Owned, StartError},
 };
 use rusqlite::Connection;
 
@@ -62,95 +55,22 @@ mod migrations {
     refinery::embed_migrations!("migrations/sqlite");
 }
 
-/// Why the store could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenError {
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    #[error("the database cannot be opened: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// Other processes append one byte to this file after each commit. If the file has become
-    /// longer, the service reads the database again.
-    #[error("the file payments.beside cannot be created in the data directory: {0}")]
-    CommitNotice(#[source] io::Error),
-    #[error(transparent)]
-    Writer(#[from] engine::StartError),
-    #[error(transparent)]
-    Migration(#[from] MigrationError),
-}
-
-impl Fatal for OpenError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Directory(error) => error.exit_code(),
-            Self::Sqlite(error) => error.exit_code(),
-            Self::CommitNotice(error) => error.exit_code(),
-            Self::Writer(error) => error.exit_code(),
-            Self::Migration(error) => error.exit_code(),
-        }
-    }
-}
-
 pub(crate) struct Sqlite {
-    /// Reads single rows on the thread of the caller: switching threads would take longer than the
-    /// read.
-    lookups: Arc<Lookups>,
-    /// Reads many rows on separate threads.
-    scans: Arc<Readers>,
+    pub(super) base: Base<Writer>,
     transactions: Arc<TransactionCache>,
-    queue: Queue<Writer>,
-    writer: WriterThread,
-    disk: Arc<Disk>,
-    _directory: Directory,
 }
 
 impl Sqlite {
     /// Opens the store in `data_dir`, with a cache of at most `cache` bytes.
-    pub(super) fn open(data_dir: &Path, cache: u64) -> Result<Self, OpenError> {
-        let directory = Directory::own(data_dir, DATABASE)?;
-        let (mut connection, disk) = engine::recover(&directory)?;
-        migrate(&mut connection)?;
-        drop(connection);
+    pub(super) fn open(data_dir: &Path, cache: u64) -> Result<Self, StartError> {
+        let owned = Owned::open(data_dir, DATABASE, migrate)?;
         let cores = available_parallelism().map_or(2, usize::from);
-        let lookups = Lookups::open(directory.database(), cores)?;
-        let lookups = lookups.with_other_writers(directory.database());
-        let lookups = Arc::new(lookups.map_err(OpenError::CommitNotice)?);
-        let embedded =
-            Embedded::open(directory.database(), Arc::clone(&disk), Arc::clone(&lookups))?;
+        let lookups = Lookups::open(owned.path(), cores)?.with_other_writers(owned.path())?;
         let transactions = Arc::new(TransactionCache::new(cache));
-        let (queue, runner) = Queue::new(Writer::new(embedded, Arc::clone(&transactions)));
-        Ok(Self {
-            lookups,
-            scans: Arc::new(Readers::open(directory.database(), cores)?),
-            transactions,
-            queue,
-            writer: WriterThread::start(runner, |writer| writer.db.close())?,
-            disk,
-            _directory: directory,
-        })
-    }
-
-    pub(super) fn readiness(&self) -> Readiness {
-        let answers = |db: &Connection| db.prepare_cached("SELECT 1")?.query_row([], |_| Ok(()));
-        let is_up = self.writer.is_running() && self.lookups.read(answers).is_ok();
-        if is_up { self.disk.readiness() } else { Readiness::Down }
-    }
-
-    pub(super) fn disk(&self) -> &Arc<Disk> {
-        &self.disk
-    }
-
-    pub(super) async fn writer_ended(&self) {
-        self.writer.ended().await;
-    }
-
-    pub(super) async fn close(&self) {
-        self.queue.stop();
-        self.writer.ended().await;
-    }
-
-    pub(in crate::store) fn queue(&self) -> &Queue<Writer> {
-        &self.queue
+        let cached = Arc::clone(&transactions);
+        let writer = |embedded: Embedded, _: &Connection| Ok(Writer::new(embedded, cached));
+        let base = owned.start(lookups, cores, writer, |writer| writer.db.close())?;
+        Ok(Self { base, transactions })
     }
 
     pub(super) fn transactions(&self) -> &TransactionCache {
@@ -163,7 +83,7 @@ impl Sqlite {
         statements: &[Select<'_>],
         each: &mut RowCallback<'_>,
     ) -> Result<(), StoreError> {
-        Ok(self.lookups.read(|db| read(db, statements, each))?)
+        Ok(self.base.lookups.read(|db| read(db, statements, each))?)
     }
 
     /// Reads a transaction before a movement.
@@ -189,8 +109,7 @@ impl Sqlite {
         aside: &Aside,
         scan: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let scans = Arc::clone(&self.scans);
-        Ok(aside.run(move || scans.read(scan)).await??)
+        Ok(self.base.scan(aside, scan).await??)
     }
 }
 
@@ -224,15 +143,6 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         Self::ReadFailed(error.into())
     }
-}
-
-/// Copies the store in `data_dir` to the new file `target`. A running service can keep using it.
-pub(super) fn backup(
-    data_dir: &Path,
-    target: &Path,
-    progress: &Progress,
-) -> Result<(), engine::BackupError> {
-    engine::backup(&data_dir.join(DATABASE), target, progress, |_| Ok(()))
 }
 
 #[cfg(test)]

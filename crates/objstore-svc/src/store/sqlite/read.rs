@@ -23,11 +23,6 @@ pub(super) fn row<G: Group>(row: &Row<'_>) -> rusqlite::Result<G> {
     Ok(G::read(&mut row.into())?)
 }
 
-/// Checks that the database can be read.
-pub(super) fn ping(connection: &Connection) -> rusqlite::Result<()> {
-    connection.prepare_cached("SELECT 1 FROM store")?.query_row([], |_| Ok(()))
-}
-
 /// Begins an epoch with the random ID `?1` if there is none: see `domain/epoch.rs`.
 const BEGIN_EPOCH: &str = "UPDATE store SET epoch = ?1, epoch_start = (
          SELECT CASE WHEN head = 0 THEN 0 ELSE

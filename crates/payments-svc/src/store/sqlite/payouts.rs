@@ -22,7 +22,7 @@ use super::{
         batch::decide,
         payouts::{self, PayoutDatabase},
     },
-    DATABASE, OpenError,
+    DATABASE,
     batch::{load, new_ids, write as write_changes},
     read,
 };
@@ -49,7 +49,7 @@ pub(in super::super) async fn pay_out(
     delay: Duration,
     progress: &Progress,
 ) -> Result<PaidRun, PayoutError> {
-    let (mut db, _directory) = engine::open_beside(data_dir, DATABASE).map_err(OpenError::from)?;
+    let (mut db, _directory) = engine::open_beside(data_dir, DATABASE)?;
     db.busy_handler(Some(retry_lock))?;
     let path = data_dir.join(DATABASE);
     payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run, delay, progress).await

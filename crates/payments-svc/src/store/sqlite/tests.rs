@@ -9,7 +9,7 @@ use proptest::{
     test_runner::TestRunner,
 };
 
-use common::{files::Files, sqlite::LookUp};
+use common::{files::Files, progress::Progress, sqlite::LookUp};
 
 use super::{
     super::{Endpoint, Found, Owner, PaidRun, Store, StoreConfig, check::Scope, now},
