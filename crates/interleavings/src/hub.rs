@@ -70,11 +70,41 @@ pub enum Step {
 }
 
 impl Step {
+    fn read(text: &'static str) -> Self {
+        let number = |word: &str| word.parse().expect("a number");
+        let rules = |name| match name {
+            "owner" => rules::OWNER,
+            "milk" => rules::MILK,
+            _ => unreachable!("{text}: no such rules"),
+        };
+        match *text.split(' ').collect::<Vec<_>>() {
+            ["set", name] => Self::Set(name),
+            ["give", name, client] => Self::Give(name, number(client)),
+            ["delete", name] => Self::Delete(name),
+            ["watch", client] => Self::Watch(number(client), ""),
+            ["watch", client, name] => Self::Watch(number(client), name),
+            ["unwatch", client] => Self::Unwatch(number(client), ""),
+            ["unwatch", client, name] => Self::Unwatch(number(client), name),
+            ["forget", client] => Self::Forget(number(client)),
+            ["fill", "ring"] => Self::FillRing,
+            ["trim"] => Self::Trim,
+            ["load", "0", name] => Self::Load(0, rules(name)),
+            ["load", "1", name] => Self::Load(1, rules(name)),
+            ["adopt", name] => Self::Adopt(rules(name)),
+            _ => unreachable!("{text} is no step"),
+        }
+    }
+
     /// The revision after these steps.
     pub(crate) fn last_revision(steps: &[Self]) -> Revision {
         let records = steps.iter().filter(|step| !matches!(step, Self::Trim | Self::Load(..)));
         Revision::try_from(records.count()).expect("a short plan")
     }
+}
+
+/// Reads steps such as `watch 1, set milk`.
+pub fn steps(text: &'static str) -> Vec<Step> {
+    text.split(", ").map(Step::read).collect()
 }
 
 #[derive(Clone, Copy)]

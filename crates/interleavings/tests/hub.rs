@@ -2,291 +2,142 @@
 
 use interleavings::{
     copies, explore,
-    hub::{Plan, Socket, Step, Step::*, run},
-    rules::{MILK, OWNER},
+    hub::{Plan, Socket, run, steps},
 };
 
 const MAX_ENDED: usize = 100;
 
+fn run_sockets(text: &'static str, sockets: Vec<Socket>, max_ended: usize) {
+    let plan = Plan { steps: steps(text), sockets, max_ended };
+    explore(move || run(&plan));
+}
+
 #[test]
 fn every_change_reaches_every_socket_once_and_in_order() {
-    let plan = Plan {
-        steps: vec![
-            Watch(1, ""),
-            Watch(2, "milk"),
-            Set("milk"),
-            Set("bread"),
-            Delete("milk"),
-            Set("milk"),
-        ],
-        sockets: vec![Socket::new(1), Socket { events: false, ..Socket::new(1) }, Socket::new(2)],
-        max_ended: MAX_ENDED,
-    };
-    explore(move || run(&plan));
+    let text = "watch 1, watch 2 milk, set milk, set bread, delete milk, set milk";
+    let one = Socket::new(1);
+    run_sockets(text, vec![one, Socket { events: false, ..one }, Socket::new(2)], MAX_ENDED);
 }
 
 #[test]
 fn a_change_is_matched_with_the_watches_of_its_time() {
-    let plan = Plan {
-        steps: vec![
-            Watch(1, ""),
-            Set("milk"),
-            Unwatch(1, ""),
-            Set("milk"),
-            Watch(1, "milk"),
-            Set("bread"),
-            Forget(1),
-            Set("milk"),
-            Watch(1, ""),
-            Set("milk"),
-        ],
-        sockets: vec![Socket::new(1), Socket { disconnects: 2, ..Socket::new(1) }],
-        max_ended: MAX_ENDED,
-    };
-    explore(move || run(&plan));
+    let text = "watch 1, set milk, unwatch 1, set milk, watch 1 milk, set bread, forget 1, \
+                set milk, watch 1, set milk";
+    let one = Socket::new(1);
+    run_sockets(text, vec![one, Socket { disconnects: 2, ..one }], MAX_ENDED);
 }
 
 #[test]
 fn slow_sockets_read_the_change_log() {
-    let plan = Plan {
-        steps: vec![
-            Watch(1, ""),
-            Set("milk"),
-            FillRing,
-            Unwatch(1, ""),
-            Set("bread"),
-            Watch(1, "milk"),
-            FillRing,
-            Set("milk"),
-        ],
-        sockets: vec![Socket::new(1), Socket { events: false, ..Socket::new(1) }],
-        max_ended: MAX_ENDED,
-    };
-    explore(move || run(&plan));
+    let text = "watch 1, set milk, fill ring, unwatch 1, set bread, watch 1 milk, fill ring, \
+                set milk";
+    let one = Socket::new(1);
+    run_sockets(text, vec![one, Socket { events: false, ..one }], MAX_ENDED);
 }
 
 #[test]
 fn a_socket_that_starts_later_acknowledges_nothing_before() {
-    let plan = Plan {
-        steps: vec![Watch(1, ""), Set("milk"), Set("bread"), Set("milk"), Set("bread")],
-        sockets: vec![
-            Socket { disconnects: 2, ..Socket::new(1) },
-            Socket { since: Some(2), ..Socket::new(1) },
-            Socket { since: Some(3), ..Socket::new(1) },
-        ],
-        max_ended: MAX_ENDED,
-    };
-    explore(move || run(&plan));
+    let one = Socket::new(1);
+    let sockets = vec![
+        Socket { disconnects: 2, ..one },
+        Socket { since: Some(2), ..one },
+        Socket { since: Some(3), ..one },
+    ];
+    run_sockets("watch 1, set milk, set bread, set milk, set bread", sockets, MAX_ENDED);
 }
 
 #[test]
 fn too_many_ended_watches_close_sockets_and_lose_no_change() {
-    let plan = Plan {
-        steps: vec![
-            Watch(1, ""),
-            Set("milk"),
-            Unwatch(1, ""),
-            Watch(1, "milk"),
-            Set("milk"),
-            Unwatch(1, "milk"),
-            Watch(1, ""),
-            Set("bread"),
-        ],
-        sockets: vec![Socket::new(1), Socket::new(1)],
-        max_ended: 0,
-    };
-    explore(move || run(&plan));
+    let text = "watch 1, set milk, unwatch 1, watch 1 milk, set milk, unwatch 1 milk, watch 1, \
+                set bread";
+    run_sockets(text, vec![Socket::new(1), Socket::new(1)], 0);
 }
 
 #[test]
 fn a_trimmed_change_log_loses_no_object() {
-    let plan = Plan {
-        steps: vec![
-            Watch(1, ""),
-            Watch(2, "milk"),
-            Set("milk"),
-            Set("bread"),
-            Trim,
-            Set("milk"),
-            Delete("bread"),
-            Trim,
-            Set("milk"),
-        ],
-        sockets: vec![Socket::new(1), Socket { events: false, ..Socket::new(1) }, Socket::new(2)],
-        max_ended: MAX_ENDED,
-    };
-    explore(move || run(&plan));
+    let text = "watch 1, watch 2 milk, set milk, set bread, trim, set milk, delete bread, trim, \
+                set milk";
+    let one = Socket::new(1);
+    run_sockets(text, vec![one, Socket { events: false, ..one }, Socket::new(2)], MAX_ENDED);
 }
 
 #[test]
 fn a_reset_pushes_every_object_that_was_set_before() {
-    let plan = Plan {
-        steps: vec![
-            Watch(1, ""),
-            Watch(1, "milk"),
-            Set("milk"),
-            Set("bread"),
-            Set("eggs"),
-            Delete("bread"),
-            Set("milk"),
-        ],
-        sockets: vec![Socket { since: Some(1000), ..Socket::new(1) }, Socket::new(1)],
-        max_ended: MAX_ENDED,
-    };
-    explore(move || run(&plan));
+    let text = "watch 1, watch 1 milk, set milk, set bread, set eggs, delete bread, set milk";
+    let one = Socket::new(1);
+    run_sockets(text, vec![Socket { since: Some(1000), ..one }, one], MAX_ENDED);
+}
+
+fn run_copies(
+    text: &'static str,
+    clients: [u128; 2],
+    replicas: usize,
+    disconnects: usize,
+    marks: bool,
+) {
+    let clients = clients.to_vec();
+    let plan = copies::Plan { replicas, steps: steps(text), clients, marks, disconnects };
+    explore(move || copies::run(&plan));
 }
 
 #[test]
 fn a_copy_has_the_state_of_each_revision_at_which_it_can_resume() {
-    let steps = vec![
-        Watch(1, ""),
-        Set("milk"),
-        Set("bread"),
-        Watch(2, "milk"),
-        Delete("bread"),
-        Set("milk"),
-        Set("eggs"),
-        Watch(2, "eggs"),
-        Delete("milk"),
-        Watch(2, "bread"),
-        Set("eggs"),
-    ];
-    let clients = vec![1, 2];
-    let plan = copies::Plan { replicas: 1, steps, clients, marks: false, disconnects: 2 };
-    explore(move || copies::run(&plan));
+    let text = "watch 1, set milk, set bread, watch 2 milk, delete bread, set milk, set eggs, \
+                watch 2 eggs, delete milk, watch 2 bread, set eggs";
+    run_copies(text, [1, 2], 1, 2, false);
 }
 
 #[test]
 fn a_copy_stays_right_with_marks() {
-    let steps = vec![
-        Watch(1, "milk"),
-        Set("bread"),
-        Set("milk"),
-        Watch(1, "bread"),
-        Delete("milk"),
-        Set("bread"),
-        Set("milk"),
-    ];
-    let clients = vec![1, 1];
-    let plan = copies::Plan { replicas: 1, steps, clients, marks: true, disconnects: 2 };
-    explore(move || copies::run(&plan));
+    let text = "watch 1 milk, set bread, set milk, watch 1 bread, delete milk, set bread, set milk";
+    run_copies(text, [1, 1], 1, 2, true);
 }
 
 #[test]
 fn a_copy_outlives_a_trimmed_change_log() {
-    let steps = vec![
-        Watch(1, ""),
-        Set("milk"),
-        Set("bread"),
-        FillRing,
-        Delete("milk"),
-        Trim,
-        Set("bread"),
-        Watch(2, ""),
-        Trim,
-        Set("milk"),
-        Delete("bread"),
-        Set("eggs"),
-    ];
-    let clients = vec![1, 2];
-    let plan = copies::Plan { replicas: 1, steps, clients, marks: false, disconnects: 2 };
-    explore(move || copies::run(&plan));
+    let text = "watch 1, set milk, set bread, fill ring, delete milk, trim, set bread, watch 2, \
+                trim, set milk, delete bread, set eggs";
+    run_copies(text, [1, 2], 1, 2, false);
 }
 
 #[test]
 fn a_copy_is_complete_although_later_changes_do_not_concern_it() {
-    let steps = vec![Watch(1, "milk"), Set("milk"), Set("bread")];
+    let steps = steps("watch 1 milk, set milk, set bread");
     let plan = copies::Plan { replicas: 1, steps, clients: vec![1], marks: false, disconnects: 1 };
     explore(move || copies::run_until(2, &plan));
 }
 
 /// The rules change twice. The first time the second replica loads them late, then the first one.
-fn steps_with_rules() -> Vec<Step> {
-    vec![
-        Watch(1, ""),
-        Watch(2, ""),
-        Give("milk", 1),
-        Load(0, OWNER),
-        Give("bread", 2),
-        Adopt(OWNER),
-        Set("milk"),
-        Give("bread", 1),
-        Load(1, OWNER),
-        Give("milk", 2),
-        Load(1, MILK),
-        Set("milk"),
-        Give("bread", 1),
-        Set("eggs"),
-        Adopt(MILK),
-        Set("bread"),
-        Load(0, MILK),
-        Set("milk"),
-        Set("eggs"),
-    ]
-}
+const WITH_RULES: &str = "watch 1, watch 2, give milk 1, load 0 owner, give bread 2, adopt owner, \
+    set milk, give bread 1, load 1 owner, give milk 2, load 1 milk, set milk, give bread 1, \
+    set eggs, adopt milk, set bread, load 0 milk, set milk, set eggs";
 
 #[test]
 fn a_copy_has_what_the_newest_rules_show() {
-    let steps = steps_with_rules();
-    let clients = vec![1, 2];
-    let plan = copies::Plan { replicas: 2, steps, clients, marks: true, disconnects: 3 };
-    explore(move || copies::run(&plan));
+    run_copies(WITH_RULES, [1, 2], 2, 3, true);
 }
 
 #[test]
 fn a_copy_without_marks_follows_new_rules() {
-    let steps = steps_with_rules();
-    let clients = vec![1, 2];
-    let plan = copies::Plan { replicas: 2, steps, clients, marks: false, disconnects: 3 };
-    explore(move || copies::run(&plan));
+    run_copies(WITH_RULES, [1, 2], 2, 3, false);
 }
 
 #[test]
 fn new_rules_wake_a_copy_that_lacks_nothing_else() {
-    let steps = vec![
-        Watch(1, ""),
-        Give("milk", 2),
-        Load(0, OWNER),
-        Give("bread", 1),
-        Adopt(OWNER),
-        Load(1, OWNER),
-    ];
-    let clients = vec![1, 1];
-    let plan = copies::Plan { replicas: 2, steps, clients, marks: false, disconnects: 1 };
-    explore(move || copies::run(&plan));
+    let text = "watch 1, give milk 2, load 0 owner, give bread 1, adopt owner, load 1 owner";
+    run_copies(text, [1, 1], 2, 1, false);
 }
 
 #[test]
 fn a_stream_that_begins_before_the_record_of_its_rules() {
-    let steps = vec![
-        Watch(1, ""),
-        Load(0, MILK),
-        Adopt(MILK),
-        Set("milk"),
-        Load(0, OWNER),
-        Give("bread", 1),
-        Set("eggs"),
-        Adopt(OWNER),
-        Set("eggs"),
-    ];
-    let clients = vec![1, 1];
-    let plan = copies::Plan { replicas: 1, steps, clients, marks: false, disconnects: 1 };
-    explore(move || copies::run(&plan));
+    let text = "watch 1, load 0 milk, adopt milk, set milk, load 0 owner, give bread 1, set eggs, \
+                adopt owner, set eggs";
+    run_copies(text, [1, 1], 1, 1, false);
 }
 
 #[test]
 fn a_copy_follows_rules_whose_record_was_missed() {
-    let steps = vec![
-        Watch(1, ""),
-        Give("milk", 2),
-        Load(0, OWNER),
-        Adopt(OWNER),
-        Trim,
-        Load(1, OWNER),
-        Give("bread", 1),
-        Set("eggs"),
-    ];
-    let clients = vec![1, 1];
-    let plan = copies::Plan { replicas: 2, steps, clients, marks: true, disconnects: 2 };
-    explore(move || copies::run(&plan));
+    let text = "watch 1, give milk 2, load 0 owner, adopt owner, trim, load 1 owner, give bread 1, \
+                set eggs";
+    run_copies(text, [1, 1], 2, 2, true);
 }
