@@ -74,7 +74,7 @@ impl FromRequestParts<Arc<Api>> for LoadedTransaction {
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let (caller, id) = target(parts, api).await?;
-        // A malformed key is rejected later, by `IdempotencyKey::of`.
+        // A malformed key is rejected later, by `Once::keyed`.
         let key = idempotency::key(&parts.headers).unwrap_or_default();
         let snapshot = api.payments.snapshot(id, &caller, key).await?;
         Ok(Self { caller: caller.app, snapshot })

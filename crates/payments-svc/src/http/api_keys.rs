@@ -2,41 +2,30 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
     access::{Caller, FirstId},
     api::Api,
-    idempotency::IdempotencyKey,
-    list,
+    idempotency::Once,
+    list::{self, Query},
     output::{self, NewApiKeyOutput},
 };
 use crate::{
     app::{Written, new_api_key},
     domain::{ApiKeyDetails, Id, Name, actions::CreateApiKey},
-    web::{Body, Error, as_date, as_optional_date, as_text, envelope},
+    web::{Error, as_date, as_optional_date, as_text, envelope},
 };
 
 /// Creates a further key. The response is the only place where it appears: a repeat gets the same
 /// response without it.
-pub(super) async fn create(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&caller.app, &body)?;
+pub(super) async fn create(Caller(caller): Caller, request: Once) -> Result<Response, Error> {
     let new = new_api_key();
-    let created = api.payments.once(keyed, async |keyed| {
+    let created = request.write(&caller.app, |body| {
         let name = body.read(|fields| fields.optional("name", Name::new))?;
-        let action = CreateApiKey { app: caller.app.id, name, digest: new.digest() };
-        api.payments.write_keyed(action, keyed).await
+        Ok(CreateApiKey { app: caller.app.id, name, digest: new.digest() })
     });
     let Written { outcome: details, is_replayed } = created.await?;
     let key = (!is_replayed).then_some(&new);
@@ -44,13 +33,8 @@ pub(super) async fn create(
     Ok(output::written(is_replayed, body))
 }
 
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
-    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, page_query, api.payments.api_keys(caller.app.id)).await
+pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Response, Error> {
+    query.answer(query.payments.api_keys(caller.app.id)).await
 }
 
 pub(super) async fn delete(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{FromRequestParts, RawQuery, State},
+    extract::{FromRequestParts, State},
     http::{StatusCode, request::Parts},
     response::{IntoResponse as _, Response},
 };
@@ -14,8 +14,9 @@ use serde::Serialize;
 use super::{
     access::{Caller, Permitted, SecondId},
     api::Api,
-    idempotency::IdempotencyKey,
-    list, output,
+    idempotency::Once,
+    list::{self, Query},
+    output,
 };
 use crate::{
     app::Written,
@@ -59,27 +60,16 @@ pub(super) async fn me(Caller(caller): Caller) -> Response {
     envelope(StatusCode::OK, "identity", AppOutput::new(&caller.app))
 }
 
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    merchant: Permitted<Merchant>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
-    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, page_query, api.payments.apps(merchant.resource.id)).await
+pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
+    query.answer(query.payments.apps(merchant.resource.id)).await
 }
 
 /// Gives an app access to a merchant.
-pub(super) async fn add(
-    State(api): State<Arc<Api>>,
-    merchant: Permitted<Merchant>,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&merchant.caller, &body)?;
-    let added = api.payments.once(keyed, async |keyed| {
+pub(super) async fn add(merchant: Permitted<Merchant>, request: Once) -> Result<Response, Error> {
+    let merchant_id = merchant.resource.id;
+    let added = request.write(&merchant.caller, |body| {
         let app = body.read(|fields| fields.required("appId", str::parse))?;
-        let action = AddApp { merchant: merchant.resource.id, app };
-        api.payments.write_keyed(action, keyed).await
+        Ok(AddApp { merchant: merchant_id, app })
     });
     let Written { outcome: (), is_replayed } = added.await?;
     Ok(output::written(is_replayed, StatusCode::CREATED.into_response()))

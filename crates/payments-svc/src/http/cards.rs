@@ -1,33 +1,28 @@
 //! Saving and reading the cards of a merchant (deprecated).
 
-use std::sync::Arc;
-
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{access::Permitted, api::Api, idempotency::IdempotencyKey, output};
+use super::{access::Permitted, idempotency::Once, output};
 use crate::{
     app::Written,
     domain::{Id, Merchant, Notes, SavedCard},
-    web::{Body, Error, as_date, as_text, envelope, json},
+    web::{Error, as_date, as_text, envelope, json},
 };
 
 /// Saves the card of a transaction.
 pub(super) async fn create(
-    State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
-    key: IdempotencyKey,
-    body: Body,
+    request: Once,
 ) -> Result<Response, Error> {
-    let keyed = key.of(&merchant.caller, &body)?;
-    let saved = api.payments.once(keyed, async |keyed| {
-        let (transaction, notes) = body.read(|fields| {
+    let saved = request.run(&merchant.caller, async |keyed| {
+        let (transaction, notes) = request.body.read(|fields| {
             let transaction = fields.required("transactionId", str::parse);
             let notes = fields.optional("notes", Notes::new);
             Ok((transaction?, notes?))
         })?;
-        api.payments.save_card(merchant.resource.id, transaction, notes, keyed).await
+        request.payments.save_card(merchant.resource.id, transaction, notes, keyed).await
     });
     let Written { outcome: card, is_replayed } = saved.await?;
     Ok(output::written(is_replayed, json::saved(card.id)))

@@ -1,19 +1,12 @@
 //! `GET /disputes`, and one dispute.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
     access::{Caller, Permitted},
-    api::Api,
-    list,
+    list::{self, Query},
 };
 use crate::{
     domain::{Dispute, Id, Reason},
@@ -21,14 +14,10 @@ use crate::{
 };
 
 /// The disputes of a merchant, or of one of its transactions.
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
-    let (page_query, subject) = list::read(query.as_deref(), filter)?;
-    match api.payments.disputes(&caller, subject).await? {
-        Some(disputes) => list::response(&api.responses, page_query, disputes).await,
+pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Response, Error> {
+    let (page_query, subject) = query.read(filter)?;
+    match query.payments.disputes(&caller, subject).await? {
+        Some(disputes) => query.page(page_query, disputes).await,
         None => Ok(list::empty()),
     }
 }

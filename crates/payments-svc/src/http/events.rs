@@ -1,21 +1,14 @@
 //! `GET /events`, and one event.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
     access::{Caller, Permitted},
-    api::Api,
     disputes::DisputeOutput,
     frauds::FraudOutput,
-    list::{self, Item},
+    list::{Item, Query},
     output::{MoneyOutput, TransactionOutput},
 };
 use crate::{
@@ -25,14 +18,10 @@ use crate::{
 };
 
 /// The events of all merchants of the app, or of one merchant.
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
-    let (page_query, filter) = list::read(query.as_deref(), filter)?;
-    let events = api.payments.events(&caller, filter).await?;
-    list::response(&api.responses, page_query, events).await
+pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Response, Error> {
+    let (page_query, filter) = query.read(filter)?;
+    let events = query.payments.events(&caller, filter).await?;
+    query.page(page_query, events).await
 }
 
 fn filter(fields: &mut Fields<'_>) -> Result<EventFilter, Reported> {

@@ -1,19 +1,13 @@
 //! `GET /frauds`, and one fraud alert.
 
-use std::sync::Arc;
-
-use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
     access::{Caller, Permitted},
-    api::Api,
-    disputes, list,
+    disputes,
+    list::{self, Query},
 };
 use crate::{
     domain::{FraudAlert, FraudReason, Id},
@@ -21,14 +15,10 @@ use crate::{
 };
 
 /// The alerts of a merchant, or of one of its transactions.
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
-    let (page_query, subject) = list::read(query.as_deref(), disputes::filter)?;
-    match api.payments.frauds(&caller, subject).await? {
-        Some(frauds) => list::response(&api.responses, page_query, frauds).await,
+pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Response, Error> {
+    let (page_query, subject) = query.read(disputes::filter)?;
+    match query.payments.frauds(&caller, subject).await? {
+        Some(frauds) => query.page(page_query, frauds).await,
         None => Ok(list::empty()),
     }
 }

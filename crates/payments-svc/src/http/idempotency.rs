@@ -6,31 +6,37 @@
 //! 2. A digest of method, path and body identifies the request. Other headers and the query are not
 //!    part of it. An empty body, `[]` and `{}` have the same digest; see [`Body::as_bytes`].
 //! 3. Extracting a key never fails. Requests are checked in this order: credentials, existence,
-//!    access, body, content. A malformed key is an error of the content, so [`IdempotencyKey::of`]
-//!    reports it.
-//! 4. [`IdempotencyKey::of`] must run before the body is parsed: a repeat gets the first response
+//!    access, body, content. A malformed key is an error of the content, so [`Once::keyed`] reports
+//!    it.
+//! 4. [`Once::keyed`] must run before the body is parsed: a repeat gets the first response
 //!    without a new check of its content.
 //! 5. Captures, refunds and voids read the header twice. [`LoadedTransaction`] loads the
 //!    transaction together with the stored state of the key, which saves a read; a malformed key
 //!    counts as none there.
-//! 6. Handlers without [`IdempotencyKey`] ignore the header: `POST /apps`, `PUT`, `DELETE`, the
+//! 6. Handlers without [`Once`] ignore the header: `POST /apps`, `PUT`, `DELETE`, the
 //!    routes of the payment page, `POST /acquirer/events`, where the ID of the notification makes
 //!    repeats harmless, and the test of a webhook, which changes nothing.
 //!
 //! [`Payments::once`]: crate::app::Payments::once
 //! [`LoadedTransaction`]: super::access::LoadedTransaction
 
-use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::{
-    extract::FromRequestParts,
-    http::{HeaderMap, HeaderName, Method, Uri, request::Parts},
+    extract::{FromRequest, Request},
+    http::{HeaderMap, HeaderName},
 };
+use common::sql::Group;
 use sha2::{Digest as _, Sha256};
 
+use super::api::Api;
 use crate::{
-    domain::{App, FieldError, write::KeyedRequest},
-    web::Body,
+    app::{self, Payments, Written},
+    domain::{
+        App, FieldError,
+        write::{Action, KeyedRequest},
+    },
+    web::{Body, Error},
 };
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -38,36 +44,53 @@ const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 /// In characters.
 const MAX_KEY: usize = 255;
 
-/// The key of a request, and the parts of its head that identify it.
-pub(super) struct IdempotencyKey {
+/// A request that is executed once.
+pub(super) struct Once {
+    pub(super) payments: Arc<Payments>,
+    pub(super) body: Body,
     key: Result<Option<String>, FieldError>,
-    method: Method,
-    uri: Uri,
+    /// Method and path. A slash at the end selects the same route.
+    line: String,
 }
 
-impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
-    type Rejection = Infallible;
+impl FromRequest<Arc<Api>> for Once {
+    type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let key = key(&parts.headers);
-        Ok(Self { key, method: parts.method.clone(), uri: parts.uri.clone() })
+    async fn from_request(request: Request, api: &Arc<Api>) -> Result<Self, Error> {
+        let key = key(request.headers());
+        let path = request.uri().path().trim_end_matches('/');
+        let line = format!("{} {path}\n", request.method());
+        let body = Body::from_request(request, api).await?;
+        Ok(Self { payments: Arc::clone(&api.payments), body, key, line })
     }
 }
 
-impl IdempotencyKey {
-    /// The key with its app and the digest of the request; `None` without a key.
-    pub(super) fn of(
-        self,
+impl Once {
+    /// Executes the request with `act`, unless it is a repeat.
+    pub(super) async fn run<T: Group>(
+        &self,
         caller: &App,
-        body: &Body,
-    ) -> Result<Option<KeyedRequest>, Vec<FieldError>> {
-        let key = self.key.map_err(|invalid| vec![invalid])?;
+        act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Written<T>, app::Error>,
+    ) -> Result<Written<T>, Error> {
+        Ok(self.payments.once(self.keyed(caller)?, act).await?)
+    }
+
+    /// Executes the action that `read` reads from the body, unless the request is a repeat.
+    pub(super) async fn write<A: Action<Outcome: Group>>(
+        &self,
+        caller: &App,
+        read: impl FnOnce(&Body) -> Result<A, Vec<FieldError>>,
+    ) -> Result<Written<A::Outcome>, Error> {
+        let act = async |keyed| self.payments.write_keyed(read(&self.body)?, keyed).await;
+        self.run(caller, act).await
+    }
+
+    /// The key with its app and the digest of the request; `None` without a key.
+    pub(super) fn keyed(&self, caller: &App) -> Result<Option<KeyedRequest>, Vec<FieldError>> {
+        let key = self.key.clone().map_err(|invalid| vec![invalid])?;
         Ok(key.map(|key| {
-            // A slash at the end selects the same route.
-            let path = self.uri.path().trim_end_matches('/');
-            let line = format!("{} {path}\n", self.method);
-            let request = Sha256::new().chain_update(line).chain_update(body.as_bytes());
-            let request = request.finalize().into();
+            let request = Sha256::new().chain_update(&self.line);
+            let request = request.chain_update(self.body.as_bytes()).finalize().into();
             KeyedRequest { app: caller.id, key, request }
         }))
     }

@@ -1,28 +1,24 @@
 //! Balance lines: the entries of a merchant's balance.
 
-use std::sync::Arc;
-
 use axum::{
     Json,
-    extract::{RawQuery, State},
     response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{access::Permitted, api::Api, list, output::MoneyOutput};
+use super::{
+    access::Permitted,
+    list::{self, Query},
+    output::MoneyOutput,
+};
 use crate::{
     domain::{BalanceLine, Id, LineKind, Merchant},
     web::{Error, as_date, as_text},
 };
 
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    merchant: Permitted<Merchant>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
-    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, page_query, api.payments.lines(merchant.resource.id)).await
+pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
+    query.answer(query.payments.lines(merchant.resource.id)).await
 }
 
 pub(super) async fn get(line: Permitted<BalanceLine>) -> impl IntoResponse {

@@ -16,28 +16,70 @@
 //! The form of the response is fixed: a bare array with one item per line, because published
 //! clients read it line by line. An empty list is `[`, a line break and `]`.
 
-use std::{io, sync::Arc};
+use std::{convert::Infallible, io, sync::Arc};
 
 use axum::{
     body::Body,
-    http::{HeaderName, HeaderValue, header},
+    extract::FromRequestParts,
+    http::{HeaderName, HeaderValue, header, request::Parts},
     response::{IntoResponse as _, Response},
 };
 use common::{error::Cause, limits::Budget};
 use futures_util::{StreamExt as _, future::ready, stream};
 
+use super::api::Api;
 use crate::{
-    app::{List, StoreError},
+    app::{List, Payments, StoreError},
     domain::{FieldError, Id, MAX_PAGE_SIZE, PageQuery},
     web::{Error, Fields, Reported, fields},
 };
 
-/// Reads `limit` and the cursors from a query, and the filters of the list with `filters`:
-///
-/// ```text
-/// list::read(query, |fields| fields.object("filter").flag("test"))
-/// ```
-pub(super) fn read<F>(
+/// A request for a page of a list.
+pub(super) struct Query {
+    pub(super) payments: Arc<Payments>,
+    memory: Arc<Budget>,
+    query: Option<String>,
+}
+
+impl FromRequestParts<Arc<Api>> for Query {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Infallible> {
+        let (payments, memory) = (Arc::clone(&api.payments), Arc::clone(&api.responses));
+        Ok(Self { payments, memory, query: parts.uri.query().map(str::to_owned) })
+    }
+}
+
+impl Query {
+    /// The page, and the filters of the list, which `filters` reads:
+    ///
+    /// ```text
+    /// query.read(|fields| fields.object("filter").flag("test"))
+    /// ```
+    pub(super) fn read<F>(
+        &self,
+        filters: impl FnOnce(&mut Fields<'_>) -> Result<F, Reported>,
+    ) -> Result<(PageQuery, F), Vec<FieldError>> {
+        read(self.query.as_deref(), filters)
+    }
+
+    /// Answers with a page of `list`, which has no filters.
+    pub(super) async fn answer<T: Item>(&self, list: List<T>) -> Result<Response, Error> {
+        let (page_query, ()) = self.read(|_| Ok(()))?;
+        self.page(page_query, list).await
+    }
+
+    /// Answers with a page of `list`.
+    pub(super) async fn page<T: Item>(
+        &self,
+        page_query: PageQuery,
+        list: List<T>,
+    ) -> Result<Response, Error> {
+        response(&self.memory, page_query, list).await
+    }
+}
+
+fn read<F>(
     query: Option<&str>,
     filters: impl FnOnce(&mut Fields<'_>) -> Result<F, Reported>,
 ) -> Result<(PageQuery, F), Vec<FieldError>> {
@@ -98,7 +140,7 @@ pub(super) use item;
 
 /// Reads a page with `read` and answers with it. `Err` if the first piece cannot be read, or if
 /// `memory` has no bytes left.
-pub(super) async fn response<T: Item>(
+async fn response<T: Item>(
     memory: &Arc<Budget>,
     page_query: PageQuery,
     read: List<T>,

@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use uuid::Uuid;
 
 use super::{
     access::{Caller, OwnApp, Permitted},
     api::Api,
-    idempotency::IdempotencyKey,
-    list,
+    idempotency::Once,
+    list::Query,
     output::{self, MerchantOutput},
 };
 use crate::{
@@ -28,15 +24,9 @@ use crate::{
 };
 
 /// Creates a merchant. The caller becomes its first app.
-pub(super) async fn create(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&caller.app, &body)?;
-    let created = api.payments.once(keyed, async |keyed| {
-        api.payments.create_merchant(&caller.app, body.read(details)?, keyed).await
+pub(super) async fn create(Caller(caller): Caller, request: Once) -> Result<Response, Error> {
+    let created = request.run(&caller.app, async |keyed| {
+        request.payments.create_merchant(&caller.app, request.body.read(details)?, keyed).await
     });
     let Written { outcome: merchant, is_replayed } = created.await?;
     let body = envelope(StatusCode::CREATED, "merchant", MerchantOutput::new(&merchant));
@@ -99,36 +89,28 @@ pub(super) async fn update(
 /// Makes a new key that signs payment links. Links with the signature of the old key are refused
 /// from then on.
 pub(super) async fn new_link_secret(
-    State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
-    key: IdempotencyKey,
-    body: Body,
+    request: Once,
 ) -> Result<Response, Error> {
-    let keyed = key.of(&merchant.caller, &body)?;
-    let merchant = merchant.resource.id;
-    let made = api.payments.once(keyed, async |keyed| {
+    let Permitted { caller, resource: Merchant { id: merchant, .. } } = merchant;
+    let made = request.write(&caller, |body| {
         body.read(|_| Ok(()))?;
         let text = [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat();
-        let secret = LinkSecret::new(text.into());
-        api.payments.write_keyed(SetLinkSecret { merchant, secret }, keyed).await
+        Ok(SetLinkSecret { merchant, secret: LinkSecret::new(text.into()) })
     });
     let Written { outcome: (), is_replayed } = made.await?;
     // The current secret, also for a repeat: an older one no longer works.
-    let current = api.payments.row::<LinkSecretRow>(&merchant).await?;
+    let current = request.payments.row::<LinkSecretRow>(&merchant).await?;
     let current = current.ok_or(app::Error::NotFound)?;
     let body = envelope(StatusCode::CREATED, "linkSecret", current.secret.expose());
     Ok(output::written(is_replayed, body))
 }
 
 /// The merchants of the caller.
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    OwnApp(app): OwnApp,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
+pub(super) async fn list(OwnApp(app): OwnApp, query: Query) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("test");
-    let (page_query, test) = list::read(query.as_deref(), filter)?;
-    list::response(&api.responses, page_query, api.payments.merchants(app.id, test)).await
+    let (page_query, test) = query.read(filter)?;
+    query.page(page_query, query.payments.merchants(app.id, test)).await
 }
 
 pub(super) async fn get(merchant: Permitted<Merchant>) -> Response {

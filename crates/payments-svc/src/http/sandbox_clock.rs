@@ -1,32 +1,24 @@
 //! `POST /sandbox/clock`.
 
-use std::sync::Arc;
-
 use axum::{
-    extract::State,
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
 use common::config::duration;
 
-use super::{access::Caller, api::Api, idempotency::IdempotencyKey, output};
+use super::{access::Caller, idempotency::Once, output};
 use crate::{
     app::Written,
     domain::{AdvanceBy, InvalidAdvance, actions::AdvanceClock},
-    web::{Body, Error},
+    web::Error,
 };
 
 /// Makes everything of the app's test merchants older. A job ends what is due by then.
-pub(super) async fn advance(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&caller.app, &body)?;
-    let advanced = api.payments.once(keyed, async |keyed| {
+pub(super) async fn advance(Caller(caller): Caller, request: Once) -> Result<Response, Error> {
+    let app = caller.app.id;
+    let advanced = request.write(&caller.app, |body| {
         let by = body.read(|fields| fields.required("advance", advance_by))?;
-        api.payments.write_keyed(AdvanceClock { app: caller.app.id, by }, keyed).await
+        Ok(AdvanceClock { app, by })
     });
     let Written { outcome: (), is_replayed } = advanced.await?;
     Ok(output::written(is_replayed, StatusCode::CREATED.into_response()))

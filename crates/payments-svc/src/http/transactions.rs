@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{RawQuery, State},
     http::StatusCode,
     response::Response,
     routing::{MethodRouter, post},
@@ -12,24 +11,21 @@ use axum::{
 use super::{
     access::{LoadedTransaction, Permitted, TransactionJson},
     api::Api,
-    idempotency::IdempotencyKey,
-    list, output,
+    idempotency::Once,
+    list::Query,
+    output,
 };
 use crate::{
     app::{MovementInput, RecurringPayment, StoredCard, Written},
     domain::{Amount, Descriptor, Merchant},
-    web::{Body, Error, Fields, Reported, json},
+    web::{Error, Fields, Reported, json},
 };
 
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    merchant: Permitted<Merchant>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
+pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("successful");
-    let (page_query, successful) = list::read(query.as_deref(), filter)?;
-    let transactions = api.payments.transactions(merchant.resource.id, successful);
-    list::response(&api.responses, page_query, transactions).await
+    let (page_query, successful) = query.read(filter)?;
+    let transactions = query.payments.transactions(merchant.resource.id, successful);
+    query.page(page_query, transactions).await
 }
 
 pub(super) async fn get(TransactionJson(json): TransactionJson) -> Response {
@@ -39,14 +35,12 @@ pub(super) async fn get(TransactionJson(json): TransactionJson) -> Response {
 /// Pays with the card of an earlier transaction or a saved card. The specification calls these
 /// requests variants A and B.
 pub(super) async fn create(
-    State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
-    key: IdempotencyKey,
-    body: Body,
+    request: Once,
 ) -> Result<Response, Error> {
-    let keyed = key.of(&merchant.caller, &body)?;
-    let paid = api.payments.once(keyed, async |keyed| {
-        api.payments.pay_recurring(&merchant.resource, body.read(payment)?, keyed).await
+    let paid = request.run(&merchant.caller, async |keyed| {
+        let payment = request.body.read(payment)?;
+        request.payments.pay_recurring(&merchant.resource, payment, keyed).await
     });
     let Written { outcome, is_replayed } = paid.await?;
     Ok(output::written(is_replayed, json::paid(outcome)))
@@ -88,18 +82,14 @@ fn card(fields: &mut Fields<'_>) -> Result<StoredCard, Reported> {
 pub(super) fn movement(
     read: fn(&mut Fields<'_>) -> Result<MovementInput, Reported>,
 ) -> MethodRouter<Arc<Api>> {
-    post(
-        async move |State(api): State<Arc<Api>>,
-                    LoadedTransaction { caller, snapshot }: LoadedTransaction,
-                    key: IdempotencyKey,
-                    body: Body| {
-            let keyed = key.of(&caller, &body)?;
-            let moved = api.payments.move_once(keyed, snapshot, || body.read(read)).await?;
-            let json = output::transaction(&api.payments, moved.outcome).await?;
-            let response = json::response(StatusCode::CREATED, json);
-            Ok::<_, Error>(output::written(moved.is_replayed, response))
-        },
-    )
+    post(async move |transaction: LoadedTransaction, request: Once| {
+        let LoadedTransaction { caller, snapshot } = transaction;
+        let keyed = request.keyed(&caller)?;
+        let moved = request.payments.move_once(keyed, snapshot, || request.body.read(read)).await?;
+        let json = output::transaction(&request.payments, moved.outcome).await?;
+        let response = json::response(StatusCode::CREATED, json);
+        Ok::<_, Error>(output::written(moved.is_replayed, response))
+    })
 }
 
 /// Reads a capture of a part of the authorized amount, or all of it.

@@ -2,46 +2,35 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
     access::{Permitted, SecondId},
     api::Api,
-    idempotency::IdempotencyKey,
-    list, output,
+    idempotency::Once,
+    list::{self, Query},
+    output,
 };
 use crate::{
     app::Written,
     domain::{Email, Id, Merchant, User, actions::RevokeUser},
-    web::{Body, Error, as_date, as_text, envelope},
+    web::{Error, as_date, as_text, envelope},
 };
 
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    merchant: Permitted<Merchant>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
-    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, page_query, api.payments.users(merchant.resource.id)).await
+pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
+    query.answer(query.payments.users(merchant.resource.id)).await
 }
 
 /// Makes a user a member of a merchant, and invites them by e-mail.
 pub(super) async fn invite(
-    State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
-    key: IdempotencyKey,
-    body: Body,
+    request: Once,
 ) -> Result<Response, Error> {
-    let keyed = key.of(&merchant.caller, &body)?;
-    let invited = api.payments.once(keyed, async |keyed| {
-        let email = body.read(|fields| fields.required("email", Email::new))?;
-        api.payments.invite(&merchant.caller, merchant.resource.id, email, keyed).await
+    let invited = request.run(&merchant.caller, async |keyed| {
+        let email = request.body.read(|fields| fields.required("email", Email::new))?;
+        request.payments.invite(&merchant.caller, merchant.resource.id, email, keyed).await
     });
     let Written { outcome: added, is_replayed } = invited.await?;
     let body = envelope(StatusCode::CREATED, "isMember", added.was_member);

@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 use uuid::Uuid;
@@ -14,8 +10,8 @@ use uuid::Uuid;
 use super::{
     access::{Caller, Permitted},
     api::Api,
-    idempotency::IdempotencyKey,
-    list,
+    idempotency::Once,
+    list::{self, Query},
     output::{self, WebhookOutput},
 };
 use crate::{
@@ -30,25 +26,18 @@ use crate::{
 
 /// Creates an endpoint. The response is the only place where its secret appears. A repeat with the
 /// same idempotency key does not show it.
-pub(super) async fn create(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&caller.app, &body)?;
+pub(super) async fn create(Caller(caller): Caller, request: Once) -> Result<Response, Error> {
     let secret = WebhookSecret::new(rand::random());
-    let created = api.payments.once(keyed, async |keyed| {
+    let created = request.write(&caller.app, |body| {
         let details = body.read(|fields| {
-            let url = fields.required("url", |text| api.payments.webhook_url(text));
+            let url = fields.required("url", |text| request.payments.webhook_url(text));
             let types = types(fields);
             let description = fields.optional("description", Name::new);
             let types = types?.unwrap_or_default();
             Ok(WebhookDetails { url: url?, types, description: description? })
-        })?;
-        let (details, secret) = (Box::new(details), secret.clone());
-        let action = CreateWebhook { app: caller.app.id, details, secret };
-        api.payments.write_keyed(action, keyed).await
+        });
+        let (details, secret) = (Box::new(details?), secret.clone());
+        Ok(CreateWebhook { app: caller.app.id, details, secret })
     });
     Ok(output::webhook(&created.await?, &secret))
 }
@@ -57,13 +46,8 @@ fn types(fields: &mut Fields<'_>) -> Result<Option<EventTypes>, Reported> {
     fields.texts("types", str::parse)
 }
 
-pub(super) async fn list(
-    State(api): State<Arc<Api>>,
-    Caller(caller): Caller,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Error> {
-    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, page_query, api.payments.webhooks(caller.app.id)).await
+pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Response, Error> {
+    query.answer(query.payments.webhooks(caller.app.id)).await
 }
 
 pub(super) async fn get(webhook: Permitted<Webhook>) -> Response {
@@ -104,19 +88,12 @@ pub(super) async fn delete(
 }
 
 /// Replaces the secret. As in [`create`], only this response shows it.
-pub(super) async fn rotate(
-    State(api): State<Arc<Api>>,
-    webhook: Permitted<Webhook>,
-    key: IdempotencyKey,
-    body: Body,
-) -> Result<Response, Error> {
-    let keyed = key.of(&webhook.caller, &body)?;
+pub(super) async fn rotate(webhook: Permitted<Webhook>, request: Once) -> Result<Response, Error> {
     let secret = WebhookSecret::new(rand::random());
-    let rotated = api.payments.once(keyed, async |keyed| {
+    let Permitted { caller, resource: Webhook { id: webhook, app, .. } } = webhook;
+    let rotated = request.write(&caller, |body| {
         body.read(|_| Ok(()))?;
-        let Webhook { id: webhook, app, .. } = webhook.resource;
-        let action = RotateWebhook { app, webhook, secret: secret.clone() };
-        api.payments.write_keyed(action, keyed).await
+        Ok(RotateWebhook { app, webhook, secret: secret.clone() })
     });
     Ok(output::webhook(&rotated.await?, &secret))
 }
