@@ -298,9 +298,3 @@ impl Counters {
         &mut self.routes[index]
     }
 }
-
-/// Converts a count for Prometheus and JSON.
-#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, which no count reaches")]
-fn float(count: u64) -> f64 {
-    count as f64
-}

@@ -29,11 +29,11 @@ use std::{
 
 use prometheus::{
     core::{Collector, Desc},
-    proto::{LabelPair, MetricFamily, MetricType},
+    proto::{MetricFamily, MetricType},
 };
 
 use crate::{
-    telemetry::{family, metric},
+    telemetry::{family, float, metric},
     throttle::Throttle,
 };
 
@@ -138,16 +138,11 @@ impl Collector for LimitMetrics {
     fn collect(&self) -> Vec<MetricFamily> {
         let usages: Vec<Usage> = self.limits.iter().map(|limit| limit.usage()).collect();
         let families = self.families.iter().map(|Family { desc, kind, read }| {
-            let metrics = usages.iter().map(|usage| metric(*kind, read(usage), label(usage)));
+            let metrics = usages
+                .iter()
+                .map(|usage| metric(*kind, float(read(usage)), &[("limit", usage.name)]));
             family(&desc.fq_name, &desc.help, *kind, metrics.collect())
         });
         families.collect()
     }
-}
-
-fn label(usage: &Usage) -> Vec<LabelPair> {
-    let mut label = LabelPair::default();
-    label.set_name("limit".to_owned());
-    label.set_value(usage.name.to_owned());
-    vec![label]
 }

@@ -14,8 +14,7 @@ mod collector;
 mod observe;
 mod traffic;
 
-pub use collector::{Family, StatsCollector};
-pub(crate) use collector::{family, metric};
+pub use collector::{Family, StatsCollector, family, float, labelled, metric};
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
 pub use traffic::Traffic;
 

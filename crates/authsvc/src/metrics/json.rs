@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use common::telemetry::float;
 use serde::Serialize;
 
-use super::{Latency, Operation, Snapshot, Split, Upstream, float};
+use super::{Latency, Operation, Snapshot, Split, Upstream};
 
 /// The body of `GET /metrics?fmt=json`.
 #[derive(Serialize)]

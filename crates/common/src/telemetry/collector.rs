@@ -27,16 +27,31 @@ impl<S> Family<S> {
     }
 
     fn render(&self, stats: &S) -> MetricFamily {
-        let metric = metric(self.kind, (self.read)(stats), Vec::new());
+        let metric = metric(self.kind, float((self.read)(stats)), &[]);
         family(self.name, self.help, self.kind, vec![metric])
     }
 }
 
-/// Builds one sample of a gauge or a counter.
-pub(crate) fn metric(kind: MetricType, value: u64, labels: Vec<LabelPair>) -> Metric {
-    #[expect(clippy::cast_precision_loss, reason = "counts stay exact to 2^53")]
-    let value = value as f64;
-    let mut metric = Metric::from_label(labels);
+/// Converts a count for the metrics.
+#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, which no count reaches")]
+pub fn float(count: u64) -> f64 {
+    count as f64
+}
+
+/// A sample with these labels and no value.
+pub fn labelled(labels: &[(&str, &str)]) -> Metric {
+    let labels = labels.iter().map(|&(name, value)| {
+        let mut label = LabelPair::default();
+        label.set_name(name.to_owned());
+        label.set_value(value.to_owned());
+        label
+    });
+    Metric::from_label(labels.collect())
+}
+
+/// One sample of a gauge or a counter.
+pub fn metric(kind: MetricType, value: f64, labels: &[(&str, &str)]) -> Metric {
+    let mut metric = labelled(labels);
     if kind == MetricType::GAUGE {
         let mut gauge = Gauge::default();
         gauge.set_value(value);
@@ -49,12 +64,8 @@ pub(crate) fn metric(kind: MetricType, value: u64, labels: Vec<LabelPair>) -> Me
     metric
 }
 
-pub(crate) fn family(
-    name: &str,
-    help: &str,
-    kind: MetricType,
-    metrics: Vec<Metric>,
-) -> MetricFamily {
+/// A metric with these samples.
+pub fn family(name: &str, help: &str, kind: MetricType, metrics: Vec<Metric>) -> MetricFamily {
     let mut family = MetricFamily::default();
     family.set_name(name.to_owned());
     family.set_help(help.to_owned());
