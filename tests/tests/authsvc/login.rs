@@ -175,14 +175,14 @@ async fn white_space_around_success_is_ignored() {
 async fn without_a_token_there_is_no_profile_call() {
     let site = Site::with(&[]).await;
     let known = site.student();
-    for token in [json!(null), json!(""), json!("  "), json!(7), json!({})] {
+    for token in [json!(null), json!(""), json!("  "), json!("a\nb"), json!(7), json!({})] {
         let answer = json!({ "mobileJsonObject": { "login": "SUCCESS" }, "accessToken": token });
         site.portal.script(&known.username, Operation::Login, Behaviour::answer(200, answer));
         let _ = site.sign_in(&known).await.expect(200);
         let _ = site.profile(&known).await.expect(502);
     }
     let scrape = site.scrape().await;
-    assert_eq!(scrape.count("/errorsByType/UpstreamError"), 5);
+    assert_eq!(scrape.count("/errorsByType/UpstreamError"), 6);
     assert_eq!(scrape.json()["upstream"]["profile_fetch"]["success"], 0);
     assert_eq!(scrape.json()["profileFieldFiltering"], json!({ "false": 0, "true": 0 }));
 }

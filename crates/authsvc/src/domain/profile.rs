@@ -317,94 +317,6 @@ mod tests {
 
     use super::*;
 
-    fn read(info: &Value, photo: &Value) -> Result<(Profile, Vec<Anomaly>), NoProfile> {
-        let (info, photo) = (info.to_string(), photo.to_string());
-        read_text(&info, &photo)
-    }
-
-    fn read_text(info: &str, photo: &str) -> Result<(Profile, Vec<Anomaly>), NoProfile> {
-        let campuses = Campuses::parse("North Institute;South Institute").unwrap();
-        let members = |text| serde_json::from_str(text).unwrap();
-        let (profile, deviations) = Profile::read(&members(info), &members(photo), &campuses)?;
-        Ok((profile, deviations.iter().map(|deviation| deviation.anomaly).collect()))
-    }
-
-    fn texts(profile: &Profile) -> Vec<(&'static str, String)> {
-        let fields = Field::ALL.into_iter().filter_map(|field| {
-            let text = match profile[field].as_ref()? {
-                FieldValue::Text(text) => text.clone(),
-                FieldValue::Code(code) => code.to_string(),
-            };
-            Some((field.name(), text))
-        });
-        fields.collect()
-    }
-
-    fn full() -> Value {
-        let mut info: Value = info_keys().map(|key| (key.to_owned(), json!(key))).collect();
-        info["DateOfBirth"] = json!(1_104_517_800_000_i64);
-        info
-    }
-
-    #[test]
-    fn every_field_is_read_from_its_place() {
-        let photo = json!({ "instituteName": " South Institute ", "gender": "NA" });
-        let (profile, anomalies) = read(&full(), &photo).unwrap();
-        assert_eq!(anomalies, []);
-        let expected = [
-            ("name", "NameAsInSSLC"),
-            ("prn", "LoginId"),
-            ("srn", "SRN"),
-            ("program", "ProgramAbbreviation"),
-            ("branch", "Branch"),
-            ("semester", "ClassName"),
-            ("section", "SectionName"),
-            ("email", "Email"),
-            ("mobile", "Mobile"),
-            ("campusCode", "2"),
-            ("campus", "South Institute"),
-            ("firstName", "FirstName"),
-            ("middleName", "MiddleName"),
-            ("lastName", "LastName"),
-            ("branchShortCode", "BranchAbbreviation"),
-            ("gender", "NA"),
-            ("dateOfBirth", "2005-01-01"),
-        ];
-        assert_eq!(texts(&profile), expected.map(|(name, text)| (name, text.to_owned())));
-    }
-
-    #[test]
-    fn null_and_empty_values_are_no_anomalies() {
-        let mut info = full();
-        for (key, none) in
-            [("ClassName", json!(null)), ("MiddleName", json!("  ")), ("DateOfBirth", json!(""))]
-        {
-            info[key] = none;
-        }
-        let photo = json!({ "instituteName": null, "gender": "" });
-        let (profile, anomalies) = read(&info, &photo).unwrap();
-        assert_eq!(anomalies, []);
-        for field in [Field::Semester, Field::MiddleName, Field::DateOfBirth, Field::CampusCode] {
-            assert!(profile[field].is_none(), "{}", field.name());
-        }
-    }
-
-    #[test]
-    fn a_number_becomes_its_text_and_other_shapes_are_null() {
-        let mut info = full();
-        info["Mobile"] = json!(9_876_543_210_i64);
-        for key in ["Email", "Branch", "SRN"] {
-            info[key] = json!({ "invalid": true });
-        }
-        info["DateOfBirth"] = json!("2005-01-01");
-        let (profile, anomalies) = read(&info, &json!({})).unwrap();
-        assert!(texts(&profile).contains(&("mobile", "9876543210".to_owned())));
-        assert!(profile[Field::Email].is_none() && profile[Field::DateOfBirth].is_none());
-        let count = |anomaly| anomalies.iter().filter(|&&found| found == anomaly).count();
-        assert_eq!(count(Anomaly::UnexpectedValue), 4);
-        assert_eq!(count(Anomaly::MissingField), 2);
-    }
-
     #[test]
     fn dates_out_of_range_are_unexpected() {
         for invalid in [
@@ -418,29 +330,6 @@ mod tests {
         }
         assert_eq!(date(&json!(-1)), Ok(Some("1970-01-01".to_owned())));
         assert_eq!(date(&json!(1_104_517_800_000.0)), Ok(Some("2005-01-01".to_owned())));
-    }
-
-    #[test]
-    fn an_unknown_campus_is_one_anomaly() {
-        let photo = json!({ "instituteName": "East", "gender": "F" });
-        let (profile, anomalies) = read(&full(), &photo).unwrap();
-        assert_eq!(anomalies, [Anomaly::UnknownCampusCode]);
-        assert!(profile[Field::CampusCode].is_none());
-    }
-
-    #[test]
-    fn a_profile_needs_one_usable_value() {
-        assert_eq!(read(&json!({}), &json!({ "gender": "F" })), Err(NoProfile));
-        assert_eq!(read(&json!({ "SRN": "", "Email": [] }), &json!({})), Err(NoProfile));
-    }
-
-    #[test]
-    fn a_value_that_cannot_be_read_is_unexpected() {
-        let info = r#"{"SRN":"s","Email":"\ud83d","Branch":1e999,"Mobile":["\ud83d"]}"#;
-        let (profile, anomalies) = read_text(info, "{}").unwrap();
-        assert_eq!(texts(&profile), [("srn", "s".to_owned())]);
-        let unexpected = anomalies.iter().filter(|&&found| found == Anomaly::UnexpectedValue);
-        assert_eq!(unexpected.count(), 3);
     }
 
     #[test]
