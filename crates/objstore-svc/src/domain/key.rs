@@ -160,39 +160,6 @@ mod tests {
         })
     }
 
-    #[test]
-    fn parts_have_1_to_512_bytes_without_nul() {
-        let longest = "é".repeat(MAX_PART / 2);
-        assert!(Key::new(&longest, "n", "n").is_ok());
-        for (parts, error) in [
-            (["", "n", "n"], InvalidKey::Empty),
-            (["t", "n", ""], InvalidKey::Empty),
-            (["t", "a\0b", "n"], InvalidKey::Nul),
-            ([&format!("{longest}x"), "n", "n"], InvalidKey::TooLong),
-        ] {
-            let [kind, namespace, name] = parts;
-            assert_eq!(Key::new(kind, namespace, name), Err(error));
-        }
-    }
-
-    #[test]
-    fn an_empty_part_matches_anything() {
-        let key = Key::new("t", "ns", "n").unwrap();
-        for (pattern, expected) in [
-            (["", "", ""], true),
-            (["t", "", ""], true),
-            (["", "ns", "n"], true),
-            (["t", "ns", "n"], true),
-            (["T", "", ""], false),
-            (["t", "n", ""], false),
-            (["n", "ns", "t"], false),
-        ] {
-            let [kind, namespace, name] = pattern;
-            let pattern = Pattern::new(kind, namespace, name).unwrap();
-            assert_eq!(is_found(&pattern, &key), expected, "{pattern:?}");
-        }
-    }
-
     proptest! {
         #[test]
         fn a_key_is_found_under_exactly_its_eight_patterns(

@@ -6,10 +6,8 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::{
-    Cause, ETag, EpochId, Lifetime, Owner, OwnerRule, Permit, Precondition, PresenceGrace, Value,
+    Cause, Lifetime, Owner, OwnerRule, Permit, Precondition, PresenceGrace, Value,
 };
-
-const EPOCH: u64 = 7;
 
 fn rules() -> Rules {
     Rules {
@@ -24,7 +22,6 @@ fn rules() -> Rules {
 /// A store whose newest revision is 10, with one client that watches nothing.
 fn known() -> LoadedRows {
     LoadedRows {
-        epoch: EpochId::new(EPOCH),
         head: Head { revision: 10, bytes: 1000, clients: 1 },
         clients: HashMap::from([(client(1), ClientWatches::default())]),
         ..LoadedRows::default()
@@ -43,20 +40,15 @@ fn pattern(kind: &str) -> Pattern {
     Pattern::new(kind, "", "").unwrap()
 }
 
-fn intent(if_match: &[&str], if_none_match: &[&str]) -> Intent {
-    let precondition = Precondition::parse(if_match, if_none_match).unwrap();
-    Intent { client: client(1), precondition, permit: Permit::Always, tracks_owner: false }
+fn intent() -> Intent {
+    let (precondition, permit) = (Precondition::default(), Permit::Always);
+    Intent { client: client(1), precondition, permit, tracks_owner: false }
 }
 
-fn set(if_match: &[&str], if_none_match: &[&str]) -> Write {
+fn set(owner: &str, intent: Intent) -> Write {
     let value = Value::compact("{}").unwrap();
-    let object = Object { key: key(), value, owner: Owner::new("o").unwrap() };
-    let intent = intent(if_match, if_none_match);
-    Write::Set { object: Arc::new(object), intent, lifespan: Lifespan::default() }
-}
-
-fn delete() -> Write {
-    Write::Delete { key: key(), intent: intent(&[], &[]) }
+    let object = Arc::new(Object { key: key(), value, owner: Owner::new(owner).unwrap() });
+    Write::Set { object, intent, lifespan: Lifespan::default() }
 }
 
 /// The revision or refusal of each write, and the changes.
@@ -67,32 +59,10 @@ fn decided(known: LoadedRows, writes: &[Write]) -> (Vec<Result<Revision, Refusal
 }
 
 #[test]
-fn a_precondition_sees_the_writes_before_it() {
-    let first = ETag::new(EpochId::new(EPOCH), 11).to_string();
-    let writes = [
-        set(&[], &["*"]),
-        set(&[], &["*"]),
-        set(&[&first], &[]),
-        set(&[&first], &[]),
-        delete(),
-        delete(),
-        set(&[], &["*"]),
-    ];
-    let expected = [
-        Ok(11),
-        Err(Refusal::PreconditionFailed),
-        Ok(12),
-        Err(Refusal::PreconditionFailed),
-        Ok(13),
-        Err(Refusal::NoObject),
-        Ok(14),
-    ];
-    assert_eq!(decided(known(), &writes).0, expected);
-}
-
-#[test]
 fn an_object_is_written_once_and_logged_each_time() {
-    let (_, changes) = decided(known(), &[set(&[], &[]), set(&[], &[]), delete(), set(&[], &[])]);
+    let set = || set(OWNER, intent());
+    let delete = Write::Delete { key: key(), intent: intent() };
+    let (_, changes) = decided(known(), &[set(), set(), delete, set()]);
     assert_eq!(
         (changes.set_objects.len(), changes.set_objects[0].revision, changes.deleted_objects.len()),
         (1, 14, 0)
@@ -104,69 +74,13 @@ fn an_object_is_written_once_and_logged_each_time() {
 }
 
 #[test]
-fn a_watch_can_begin_and_end_in_one_batch() {
-    let (pattern, other, third) = (pattern("t"), pattern("u"), pattern("v"));
-    let client = client(1);
-    let writes = [
-        Write::Watch { client, pattern: pattern.clone() },
-        Write::Watch { client, pattern: pattern.clone() },
-        Write::Watch { client, pattern: other },
-        Write::Watch { client, pattern: third.clone() },
-        Write::Unwatch { client, pattern: pattern.clone() },
-        Write::Unwatch { client, pattern },
-        Write::Watch { client, pattern: third },
-    ];
-    let (answers, changes) = decided(known(), &writes);
-    let too_many = Err(Refusal::TooManyWatches);
-    assert_eq!(answers, [Ok(11), Ok(11), Ok(12), too_many, Ok(13), Ok(13), Ok(14)]);
-    let begun: Vec<_> =
-        changes.new_watches.iter().map(|watch| (watch.since, watch.until)).collect();
-    assert_eq!(begun, [(11, Some(13)), (12, None), (14, None)]);
-    assert!(changes.ended_watches.is_empty());
-    assert_eq!(changes.watch_counts, [(client, WatchCounts { open: 2, ended: 1 })]);
-}
-
-#[test]
 fn a_removed_client_cannot_watch() {
     let write = Write::Watch { client: client(2), pattern: pattern("t") };
     assert_eq!(decided(known(), &[write]).0, [Err(Refusal::ClientRemoved)]);
 }
 
-#[test]
-fn a_stored_watch_ends_and_begins_again() {
-    let pattern = pattern("t");
-    let client = client(1);
-    let mut known = known();
-    let counts = WatchCounts { open: 1, ended: 0 };
-    known.clients.insert(client, ClientWatches { counts, is_exact: false });
-    known.watches.insert((client, pattern.clone()), 7);
-    let writes =
-        [Write::Unwatch { client, pattern: pattern.clone() }, Write::Watch { client, pattern }];
-    let (answers, changes) = decided(known, &writes);
-    assert_eq!(answers, [Ok(11), Ok(12)]);
-    assert_eq!((changes.ended_watches[0].since, changes.ended_watches[0].until), (7, Some(11)));
-    assert_eq!(changes.new_watches[0].since, 12);
-    assert_eq!(changes.watch_counts, [(client, WatchCounts { open: 1, ended: 1 })]);
-}
-
 fn register(number: u128, token: &str) -> Write {
     Write::Register { client: client(number), token: TokenDigest::of(token), now: 0 }
-}
-
-#[test]
-fn registrations_of_one_batch_count_against_the_client_limit() {
-    let writes = [register(1, "a"), register(2, "b"), register(2, "c"), register(3, "d")];
-    let (answers, changes) = decided(known(), &writes);
-    assert_eq!(answers, [Ok(10), Ok(10), Ok(10), Err(Refusal::TooManyClients)]);
-    let registered = NewClient {
-        client: client(2),
-        position: 10,
-        unused_until: Some(Session::removal_time(0)),
-        counts: WatchCounts::default(),
-    };
-    assert_eq!(changes.new_clients, [registered]);
-    assert_eq!((changes.new_sessions.len(), changes.head.clients), (3, 2));
-    assert!(changes.records.is_empty());
 }
 
 #[test]
@@ -179,21 +93,6 @@ fn at_the_limit_a_new_session_ends_the_one_that_expires_first() {
         decided(LoadedRows { sessions, ..known() }, &[extend, register(1, "a"), register(1, "b")]);
     assert!(changes.deleted_sessions == ["1", "2"].map(TokenDigest::of));
     assert_eq!((changes.new_sessions.len(), changes.extended_sessions.len()), (2, 1));
-}
-
-#[test]
-fn a_client_can_register_and_be_used_in_one_batch() {
-    let (client, other) = (client(2), client(3));
-    let writes = [
-        register(2, "a"),
-        Write::MarkUsed { client },
-        Write::PostponeRemoval { client, now: 9 },
-        Write::PostponeRemoval { client: other, now: 9 },
-        Write::PostponeRemoval { client: other, now: 5 },
-    ];
-    let (_, changes) = decided(known(), &writes);
-    assert_eq!(changes.new_clients[0].unused_until, None);
-    assert_eq!(changes.unused, [(other, Some(Session::removal_time(9)))]);
 }
 
 #[test]
@@ -253,15 +152,11 @@ const OTHER: &str = "00000000-0000-0000-0000-000000000002";
 
 /// A set of client 1, which may write its own objects.
 fn set_as_owner(owner: &str) -> Write {
-    let value = Value::compact("{}").unwrap();
-    let object = Object { key: key(), value, owner: Owner::new(owner).unwrap() };
-    let intent = Intent { permit: Permit::AsOwner, tracks_owner: true, ..intent(&[], &[]) };
-    Write::Set { object: Arc::new(object), intent, lifespan: Lifespan::default() }
+    set(owner, Intent { permit: Permit::AsOwner, tracks_owner: true, ..intent() })
 }
 
 fn delete_as_owner() -> Write {
-    let intent = Intent { permit: Permit::AsOwner, ..intent(&[], &[]) };
-    Write::Delete { key: key(), intent }
+    Write::Delete { key: key(), intent: Intent { permit: Permit::AsOwner, ..intent() } }
 }
 
 #[test]
@@ -282,11 +177,7 @@ fn an_owner_writes_and_deletes_only_own_objects() {
 
 #[test]
 fn a_set_records_the_owner_that_it_replaces() {
-    let of = |owner: &str, tracks_owner| {
-        let Write::Set { object, .. } = set_as_owner(owner) else { unreachable!() };
-        let intent = Intent { tracks_owner, ..intent(&[], &[]) };
-        Write::Set { object, intent, lifespan: Lifespan::default() }
-    };
+    let of = |owner: &str, tracks_owner| set(owner, Intent { tracks_owner, ..intent() });
     let batch = [of(OWNER, true), of(OWNER, true), of(OTHER, true), of(OWNER, false)];
     let batch: Vec<_> = batch.iter().collect();
     let (_, changes) = decide(&rules(), known(), &batch).unwrap();
