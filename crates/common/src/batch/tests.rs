@@ -1,4 +1,5 @@
-//! The runner with a scripted engine: each write carries its outcome.
+//! The runner with a scripted engine: each write carries its outcome. The package `interleavings`
+//! tests how it stops.
 
 use std::{
     io,
@@ -49,7 +50,6 @@ struct Scripted {
     seen: Arc<Mutex<Seen>>,
     /// While set, no batch ends.
     is_frozen: Arc<AtomicBool>,
-    own_work: AtomicUsize,
 }
 
 fn cause() -> Cause {
@@ -77,15 +77,6 @@ impl Engine for Scripted {
 
     fn lock_keys(write: &Write, keys: &mut Vec<u64>) {
         keys.push(write.key);
-    }
-
-    fn own_work(&self, is_idle: bool) -> Option<Write> {
-        let left = self.own_work.load(Ordering::Relaxed);
-        let take = is_idle && left > 0;
-        take.then(|| {
-            self.own_work.store(left - 1, Ordering::Relaxed);
-            Write::new(900 + left, Outcome::Done)
-        })
     }
 
     async fn load(&self, batch: &[&Write]) -> Result<Loaded<Vec<u64>, ()>, Failure> {
@@ -162,11 +153,7 @@ struct Setup {
 
 fn setup() -> Setup {
     let (seen, is_frozen) = (Arc::<Mutex<Seen>>::default(), Arc::<AtomicBool>::default());
-    let engine = Scripted {
-        seen: Arc::clone(&seen),
-        is_frozen: Arc::clone(&is_frozen),
-        own_work: AtomicUsize::new(0),
-    };
+    let engine = Scripted { seen: Arc::clone(&seen), is_frozen: Arc::clone(&is_frozen) };
     let (queue, runner) = Queue::new(engine);
     Setup { queue, seen, is_frozen, runner: tokio::spawn(runner.run()) }
 }
@@ -309,40 +296,4 @@ async fn writes_not_started_in_time_are_rejected() {
     let locked = setup.write(Write::new(2, Outcome::Locked(usize::MAX)));
     assert!(matches!(locked.await.unwrap(), Err(WriteError::Overloaded)));
     assert_eq!(setup.stop().await.lock().unwrap().done, [0]);
-}
-
-#[tokio::test]
-async fn pending_writes_finish_before_the_runner_stops() {
-    let setup = setup();
-    setup.is_frozen.store(true, Ordering::Relaxed);
-    let pending: Vec<Pending> =
-        (0..20).map(|number| setup.write(Write::new(number, Outcome::Done))).collect();
-    // A caller that disconnects does not cancel its write.
-    let disconnected = setup.write(Write::new(20, Outcome::Done));
-    tokio::time::sleep(Duration::from_millis(20)).await;
-    disconnected.abort();
-    setup.queue.stop();
-    setup.is_frozen.store(false, Ordering::Relaxed);
-    for pending in pending {
-        pending.await.unwrap().unwrap();
-    }
-    let late = setup.write(Write::new(21, Outcome::Done)).await.unwrap();
-    assert!(matches!(late, Err(WriteError::Stopped)));
-    let mut done = std::mem::take(&mut setup.stop().await.lock().unwrap().done);
-    done.sort_unstable();
-    assert_eq!(done, (0..=20).collect::<Vec<_>>());
-}
-
-#[tokio::test]
-async fn own_work_is_finished_before_the_runner_stops() {
-    let seen = Arc::<Mutex<Seen>>::default();
-    let engine = Scripted {
-        seen: Arc::clone(&seen),
-        is_frozen: Arc::default(),
-        own_work: AtomicUsize::new(3),
-    };
-    let (queue, runner) = Queue::new(engine);
-    queue.stop();
-    runner.run().await;
-    assert_eq!(seen.lock().unwrap().done, [903, 902, 901]);
 }
