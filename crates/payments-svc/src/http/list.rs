@@ -217,7 +217,6 @@ mod tests {
     use super::*;
 
     const LOWER: &str = "5f0c1e2da0b1c2d3e4f50617";
-    const UPPER: &str = "5F0C1E2DA0B1C2D3E4F50617";
 
     /// The filters of the lists of transactions and of disputes, in one type.
     type Filters = (Option<bool>, Id, Option<Id>);
@@ -234,32 +233,6 @@ mod tests {
         let errors = read(Some(query), filters).unwrap_err();
         let text = |error: FieldError| (error.field.into_owned(), error.message.into_owned());
         errors.into_iter().map(text).collect()
-    }
-
-    #[test]
-    fn limit_and_cursors_are_read() {
-        let id: Id = LOWER.parse().unwrap();
-        let page = |query: &str| read(Some(query), |_| Ok(())).unwrap().0;
-        let all = PageQuery { limit: 1, before: None, after: None };
-        assert_eq!(page("limit=1"), all);
-        assert_eq!(page("limit=1000&unknown=1&filter=x").limit, 1000);
-        let before = PageQuery { before: Some(id), ..all };
-        assert_eq!(page(&format!("before={UPPER}&limit=1")), before);
-        let page_query = PageQuery { after: Some(id), ..before };
-        assert_eq!(page(&format!("limit=1&after={LOWER}&before={LOWER}")), page_query);
-    }
-
-    #[test]
-    fn unknown_filters_are_ignored() {
-        let id: Id = LOWER.parse().unwrap();
-        for brackets in [["[", "]"], ["%5B", "%5D"], ["%5b", "%5d"]] {
-            let query = "limit=9&filter[successful]=no&filter[merchantId]=ID&filter[other][x]=&x=\
-                &filter[status][]=a&filter[status][]=b&filter[kind]=a&filter[kind]=b&filter[at][0][x]=1\
-                &expand[]=card&filter[both]=a&filter[both][x]=b";
-            let query = query.replace('[', brackets[0]).replace(']', brackets[1]);
-            let (_, read) = read(Some(&query.replace("ID", UPPER)), filters).unwrap();
-            assert_eq!(read, (Some(false), id, None));
-        }
     }
 
     #[test]
@@ -357,13 +330,6 @@ mod tests {
     fn long_items_are_read_in_small_pieces() {
         let (_, reads) = listed(Long, 10, 8);
         assert_eq!(reads, [3, 1, 1, 1, 1, 1]);
-    }
-
-    #[test]
-    fn a_list_has_one_item_per_line() {
-        assert_eq!(listed(Number, 0, 10).0, "[\n]");
-        assert_eq!(listed(Number, 1, 10).0, "[\n1\n]");
-        assert_eq!(listed(Number, 5, 3).0, "[\n5,\n4,\n3\n]");
     }
 
     #[test]
