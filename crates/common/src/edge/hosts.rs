@@ -165,29 +165,9 @@ mod tests {
         ] {
             assert_eq!(Host::parse(text), Some(Host { name, port }), "{text}");
         }
-        for text in [
-            "",
-            ":80",
-            "a/b",
-            "a?b",
-            "a#b",
-            "a b",
-            "a@b",
-            "a\"",
-            "a\\b",
-            "a:b",
-            "a:65536",
-            "a:-1",
-            "a:1:2",
-            "::1",
-            "[::1",
-            "[::1]x",
-            "[fe80::1%25lo]",
-            "[1.2.3.4]",
-            "%zz",
-            "%4",
-            "\u{e9}",
-        ] {
+        let wrong = ":80,a/b,a?b,a#b,a b,a@b,a\",a\\b,a:b,a:65536,a:-1,a:1:2,::1,[::1,[::1]x,\
+                     [fe80::1%25lo],[1.2.3.4],%zz,%4,é,";
+        for text in wrong.split(',') {
             assert_eq!(Host::parse(text), None, "{text}");
         }
     }
@@ -241,16 +221,9 @@ mod tests {
 
     #[test]
     fn an_entry_that_is_no_host_name_is_named() {
-        for wrong in [
-            "https://a.example",
-            "a.example:80",
-            "*.example",
-            "a..b",
-            ".",
-            "a b",
-            "[::1]",
-            "\u{e9}.example",
-        ] {
+        for wrong in
+            "https://a.example|a.example:80|*.example|a..b|.|a b|[::1]|é.example".split('|')
+        {
             let list = format!("good.example,{wrong}");
             assert_eq!(list.parse::<AllowedHosts>(), Err(InvalidHostName(wrong.to_owned())));
         }

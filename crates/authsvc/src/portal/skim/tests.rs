@@ -49,32 +49,10 @@ fn members_that_are_not_kept_need_no_valid_values() {
 
 #[test]
 fn texts_that_are_no_object_are_unreadable() {
-    for text in [
-        "",
-        " ",
-        "SUCCESS",
-        "null",
-        "[]",
-        "\"{}\"",
-        "{",
-        "}",
-        "{}{}",
-        "{} x",
-        "{,}",
-        "{\"a\"}",
-        "{\"a\":}",
-        "{\"a\":1",
-        "{\"a\":1,}",
-        "{\"a\":1]",
-        "{\"a\" 1}",
-        "{\"a\":1 2}",
-        "{a:1}",
-        "{\"a\":\"}",
-        "{\"b\":{\"c\":1}",
-        "{\"x\":[}",
-        "{\"a\"::1}",
-        "{\"a\":,\"e\":1}",
-    ] {
+    let wrong =
+        r#"SUCCESS|null|[]|"{}"|{|}|{}{}|{} x|{,}|{"a"}|{"a":}|{"a":1|{"a":1,}|{"a":1]|{"a" 1}"#;
+    let more = r#"| |{"a":1 2}|{a:1}|{"a":"}|{"b":{"c":1}|{"x":[}|{"a"::1}|{"a":,"e":1}"#;
+    for text in wrong.split('|').chain(more.split('|')) {
         assert_eq!(skim(text), Err(Unreadable::NotAnObject), "{text}");
     }
 }

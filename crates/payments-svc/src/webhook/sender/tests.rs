@@ -156,19 +156,9 @@ async fn a_connection_that_the_receiver_closes_is_replaced() {
 
 #[tokio::test]
 async fn a_name_of_a_forbidden_address_is_refused() {
-    for address in [
-        "127.0.0.1",
-        "::1",
-        "10.0.0.1",
-        "192.168.1.1",
-        "169.254.169.254",
-        "fe80::1",
-        "fd00:ec2::254",
-        "::ffff:127.0.0.1",
-        "::ffff:169.254.169.254",
-        "64:ff9b::a9fe:a9fe",
-        "0.0.0.0",
-    ] {
+    let forbidden = "127.0.0.1 ::1 10.0.0.1 192.168.1.1 169.254.169.254 fe80::1 fd00:ec2::254 \
+                     ::ffff:127.0.0.1 ::ffff:169.254.169.254 64:ff9b::a9fe:a9fe 0.0.0.0";
+    for address in forbidden.split(' ') {
         let sender = sender(true, "", &[&[address, address]]);
         let refused = outcome(&sender, "https://shop.example/").await;
         assert_eq!(refused, DeliveryOutcome::AddressForbidden, "{address}");
