@@ -31,8 +31,6 @@ pub mod process;
 pub mod progress;
 pub mod serve;
 #[cfg(feature = "store")]
-pub mod sql;
-#[cfg(feature = "store")]
 pub mod sqlite;
 #[cfg(feature = "store")]
 pub mod store;
@@ -41,3 +39,5 @@ mod throttle;
 pub mod tls;
 
 pub use error::ErrorBody;
+#[cfg(feature = "store")]
+pub use sql;

@@ -16,4 +16,5 @@ mod verification;
 pub use base::Base;
 pub use coalesce::{CoalesceError, Coalesced};
 pub use database::{Database, DatabaseConfig, OpenError};
-pub use pool::{ANSWER, Error, Pool, SETTINGS, Statement, Transaction, WAIT, query, query_all};
+pub use pool::{ANSWER, Error, Pool, SETTINGS, Transaction, WAIT, query, query_all};
+pub use sql::Statement;

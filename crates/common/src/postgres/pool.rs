@@ -10,7 +10,9 @@ use deadpool_postgres::{
 };
 use futures_util::{FutureExt as _, future::BoxFuture, poll};
 use tokio::time::timeout;
-use tokio_postgres::{Config, Row, error::SqlState, types::ToSql};
+use tokio_postgres::{Config, Row, error::SqlState};
+
+use sql::{ColumnError, Statement};
 
 use super::{OpenError, database::Database};
 use crate::{batch::Failure, error::reason};
@@ -71,6 +73,12 @@ impl From<tokio_postgres::Error> for Error {
     }
 }
 
+impl From<ColumnError> for Error {
+    fn from(error: ColumnError) -> Self {
+        Self::Column(error.into())
+    }
+}
+
 impl Error {
     /// Whether another transaction was faster. A retry may succeed.
     pub fn is_conflict(&self) -> bool {
@@ -121,9 +129,6 @@ impl From<Error> for Failure {
         }
     }
 }
-
-/// A statement and its parameters.
-pub type Statement<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 
 /// A limited number of connections that requests share.
 pub struct Pool(deadpool_postgres::Pool);

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use common::{
-    group, row,
-    sql::{BadCell, Cell, Column, ColumnError, Columns, Group, Kind, Param, Stored},
+use common::sql::{
+    BadCell, Cell, Column, ColumnError, Columns, Group, Kind, Param, Stored, group, row,
 };
 use uuid::Uuid;
 

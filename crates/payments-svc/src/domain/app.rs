@@ -1,6 +1,6 @@
 //! Apps, and the users of merchants.
 
-use common::row;
+use common::sql::row;
 use jiff::Timestamp;
 
 use super::{

@@ -1,6 +1,6 @@
 //! Merchants: the businesses that receive the money of payments.
 
-use common::row;
+use common::sql::row;
 use jiff::Timestamp;
 
 use super::{

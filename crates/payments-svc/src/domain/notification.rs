@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use common::row;
+use common::sql::row;
 use jiff::Timestamp;
 
 use super::{

@@ -25,7 +25,7 @@
 
 use std::fmt;
 
-use common::group;
+use common::sql::group;
 
 use super::{
     acquirer_key::{AcquirerKey, RequestDigest},

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use common::{
-    group,
-    sql::{BadCell, Column, ColumnError, Columns, Group, Param, Stored},
-};
+use common::sql::{BadCell, Column, ColumnError, Columns, Group, Param, Stored, group};
 use jiff::Timestamp;
 
 use crate::domain::{

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use common::{group, sql::Group as _};
+use common::sql::{Group as _, group};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::{super::StoreConfig, read};

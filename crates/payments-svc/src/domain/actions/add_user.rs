@@ -1,4 +1,4 @@
-use common::group;
+use common::sql::group;
 use jiff::Timestamp;
 
 use crate::domain::{

@@ -1,4 +1,4 @@
-use common::group;
+use common::sql::group;
 
 use crate::domain::{
     Card, Conclusion, EventType, Fact, Id, OutboxKind, PaymentResult, ProcessingError,

@@ -1,4 +1,4 @@
-use common::group;
+use common::sql::group;
 
 use crate::domain::{
     DeliveryAttempt, DeliveryReport, DisableReason, MAX_WEBHOOKS, Retry,

@@ -1,7 +1,7 @@
 //! The rows that batches load and change, each described once: its table, its key, the columns that
 //! never change, and those that do.
 
-use common::{group, row, rows};
+use common::sql::{group, row, rows};
 use jiff::{Timestamp, civil::Date};
 
 use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};

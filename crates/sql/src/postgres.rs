@@ -6,10 +6,10 @@ use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use super::{
-    BadCell, Cell, ColumnError, Kind, Param,
-    table::{RowWriter, StatementWriter, Table, list, statement},
+    BadCell, Cell, Kind, Param,
+    statement::{list, statement},
+    table::{RowWriter, StatementWriter, Table},
 };
-use crate::postgres::{self, Statement};
 
 type Conversion<T> = Result<T, Box<dyn Error + Sync + Send>>;
 
@@ -57,11 +57,8 @@ impl<'r> FromSql<'r> for Cell<'r> {
     }
 }
 
-impl From<ColumnError> for postgres::Error {
-    fn from(error: ColumnError) -> Self {
-        Self::Column(error.into())
-    }
-}
+/// A statement and its parameters.
+pub type Statement<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 
 /// Statements that write rows, collected for one round trip.
 #[derive(Debug, Default)]

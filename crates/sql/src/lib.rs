@@ -10,15 +10,21 @@ use std::{borrow::Cow, error::Error, fmt, time::Duration};
 use jiff::{Timestamp, civil::Date};
 use num_rational::Ratio;
 
+#[cfg(feature = "engines")]
 mod postgres;
 mod row;
 mod rows;
+#[cfg(feature = "engines")]
 mod sqlite;
+#[cfg(feature = "engines")]
+mod statement;
 mod table;
 
-pub use postgres::PostgresRows;
+#[cfg(feature = "engines")]
+pub use postgres::{PostgresRows, Statement};
 pub use row::{Column, Group, Row, count, join, rename};
 pub use rows::Rows;
+#[cfg(feature = "engines")]
 pub use sqlite::{SqliteRows, bind};
 pub use table::{RowWriter, StatementWriter, Table};
 
@@ -137,17 +143,21 @@ pub struct Columns<'r> {
 
 #[derive(Clone, Copy)]
 enum RowRef<'r> {
+    #[cfg(feature = "engines")]
     Sqlite(&'r rusqlite::Row<'r>),
+    #[cfg(feature = "engines")]
     Postgres(&'r tokio_postgres::Row),
     Params(&'r [Param<'r>]),
 }
 
+#[cfg(feature = "engines")]
 impl<'r> From<&'r rusqlite::Row<'r>> for Columns<'r> {
     fn from(row: &'r rusqlite::Row<'r>) -> Self {
         Self { row: RowRef::Sqlite(row), next: 0 }
     }
 }
 
+#[cfg(feature = "engines")]
 impl<'r> From<&'r tokio_postgres::Row> for Columns<'r> {
     fn from(row: &'r tokio_postgres::Row) -> Self {
         Self { row: RowRef::Postgres(row), next: 0 }
@@ -205,7 +215,9 @@ impl<'r> Columns<'r> {
         let column = self.next;
         self.next += 1;
         let cell: Result<_, Box<dyn Error + Send + Sync>> = match self.row {
+            #[cfg(feature = "engines")]
             RowRef::Sqlite(row) => sqlite::cell(row, column),
+            #[cfg(feature = "engines")]
             RowRef::Postgres(row) => row.try_get(column).map_err(Into::into),
             RowRef::Params(params) => {
                 params.get(column).map(Param::cell).ok_or_else(|| BadCell.into())

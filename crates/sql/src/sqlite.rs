@@ -9,7 +9,8 @@ use rusqlite::{
 
 use super::{
     Cell, ColumnError, Param,
-    table::{RowWriter, StatementWriter, Table, list, statement},
+    statement::{list, statement},
+    table::{RowWriter, StatementWriter, Table},
 };
 
 impl ToSql for Param<'_> {

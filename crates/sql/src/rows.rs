@@ -177,7 +177,7 @@ macro_rules! rows {
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq)]
-        $vis struct $rows { $($(#[$field_meta])* $vis $field: $crate::sql::Rows<$row>),* }
+        $vis struct $rows { $($(#[$field_meta])* $vis $field: $crate::Rows<$row>),* }
 
         impl $rows {
             /// Whether a row is changed.
@@ -186,7 +186,7 @@ macro_rules! rows {
             }
 
             /// Writes all changes: deletes, then updates, then inserts.
-            $vis fn write<'a, W: $crate::sql::RowWriter<'a>>(
+            $vis fn write<'a, W: $crate::RowWriter<'a>>(
                 &'a self,
                 writer: &mut W,
             ) -> Result<(), W::Error> {

@@ -149,7 +149,7 @@ pub const fn rename<const N: usize>(columns: &[Column], names: [&'static str; N]
 /// - `= [value]`: not stored. It has this value after a read.
 ///
 /// ```
-/// use common::{group, sql::Group as _};
+/// use sql::{Group as _, group};
 ///
 /// struct Money { currency: String, minor: i64 }
 /// struct Fees { flat: Money, rate: i64 }
@@ -160,47 +160,47 @@ pub const fn rename<const N: usize>(columns: &[Column], names: [&'static str; N]
 #[macro_export]
 macro_rules! group {
     ($type:ident { $($field:ident: $field_type:ty = $columns:tt),* $(,)? }) => {
-        impl $crate::sql::Group for $type {
-            const COLUMNS: &'static [$crate::sql::Column] =
+        impl $crate::Group for $type {
+            const COLUMNS: &'static [$crate::Column] =
                 $crate::group!(@columns $($field_type = $columns),*);
 
             fn read(
-                columns: &mut $crate::sql::Columns<'_>,
-            ) -> Result<Self, $crate::sql::ColumnError> {
+                columns: &mut $crate::Columns<'_>,
+            ) -> Result<Self, $crate::ColumnError> {
                 Ok(Self { $($field: $crate::group!(@read $field_type = $columns, columns)),* })
             }
 
-            fn params<'a>(&'a self, params: &mut Vec<$crate::sql::Param<'a>>) {
+            fn params<'a>(&'a self, params: &mut Vec<$crate::Param<'a>>) {
                 $($crate::group!(@params $field_type = $columns, &self.$field, params);)*
             }
         }
     };
     (@columns $($type:ty = $columns:tt),* $(,)?) => {{
-        const PARTS: &[&[$crate::sql::Column]] = &[$($crate::group!(@part $type = $columns)),*];
-        const ALL: [$crate::sql::Column; $crate::sql::count(PARTS)] = $crate::sql::join(PARTS);
+        const PARTS: &[&[$crate::Column]] = &[$($crate::group!(@part $type = $columns)),*];
+        const ALL: [$crate::Column; $crate::count(PARTS)] = $crate::join(PARTS);
         &ALL
     }};
-    (@part $type:ty = ..) => { <$type as $crate::sql::Group>::COLUMNS };
+    (@part $type:ty = ..) => { <$type as $crate::Group>::COLUMNS };
     (@part $type:ty = [$value:expr]) => { &[] };
     (@part $type:ty = ($($name:literal),+ $(,)?)) => {
-        &$crate::sql::rename(<$type as $crate::sql::Group>::COLUMNS, [$($name),+])
+        &$crate::rename(<$type as $crate::Group>::COLUMNS, [$($name),+])
     };
-    (@part $type:ty = $column:literal) => { &[($column, <$type as $crate::sql::Stored>::KIND)] };
-    (@read $type:ty = .., $columns:ident) => { <$type as $crate::sql::Group>::read($columns)? };
+    (@part $type:ty = $column:literal) => { &[($column, <$type as $crate::Stored>::KIND)] };
+    (@read $type:ty = .., $columns:ident) => { <$type as $crate::Group>::read($columns)? };
     (@read $type:ty = [$value:expr], $columns:ident) => { $value };
     (@read $type:ty = ($($name:literal),+ $(,)?), $columns:ident) => {
-        <$type as $crate::sql::Group>::read($columns)?
+        <$type as $crate::Group>::read($columns)?
     };
     (@read $type:ty = $column:literal, $columns:ident) => { $columns.read::<$type>()? };
     (@params $type:ty = .., $value:expr, $params:ident) => {
-        <$type as $crate::sql::Group>::params($value, $params)
+        <$type as $crate::Group>::params($value, $params)
     };
     (@params $type:ty = [$default:expr], $value:expr, $params:ident) => { () };
     (@params $type:ty = ($($name:literal),+ $(,)?), $value:expr, $params:ident) => {
-        <$type as $crate::sql::Group>::params($value, $params)
+        <$type as $crate::Group>::params($value, $params)
     };
     (@params $type:ty = $column:literal, $value:expr, $params:ident) => {
-        $params.push(<$type as $crate::sql::Stored>::param($value))
+        $params.push(<$type as $crate::Stored>::param($value))
     };
 }
 
@@ -209,7 +209,7 @@ macro_rules! group {
 /// the struct is declared elsewhere.
 ///
 /// ```
-/// use common::{row, sql::Row as _};
+/// use sql::{Row as _, row};
 ///
 /// row! {
 ///     /// A link that pays only once.
@@ -266,19 +266,19 @@ macro_rules! row {
             }
         }
 
-        impl $crate::sql::Row for $row {
+        impl $crate::Row for $row {
             type Key = $crate::row!(@type $($key_type),+);
 
-            const INSERT: $crate::sql::Table<Self> = $crate::sql::Table {
+            const INSERT: $crate::Table<Self> = $crate::Table {
                 name: $table,
                 key: $crate::group!(@columns $($key_type = $key_columns),+),
                 values: $crate::group!(@columns
                     $($($fixed_type = $fixed_columns,)+)? $($($changing_type = $changing_columns,)+)?
                 ),
-                params: <Self as $crate::sql::Group>::params,
+                params: <Self as $crate::Group>::params,
             };
 
-            const UPDATE: $crate::sql::Table<Self> = $crate::sql::Table {
+            const UPDATE: $crate::Table<Self> = $crate::Table {
                 values: $crate::group!(@columns $($($changing_type = $changing_columns,)+)?),
                 params: |row, params| {
                     $($crate::group!(@params $key_type = $key_columns, &row.$key, params);)+
@@ -289,7 +289,7 @@ macro_rules! row {
                 ..Self::INSERT
             };
 
-            const DELETE: $crate::sql::Table<Self::Key> = $crate::sql::Table {
+            const DELETE: $crate::Table<Self::Key> = $crate::Table {
                 name: $table,
                 key: Self::INSERT.key,
                 values: &[],
@@ -315,7 +315,7 @@ macro_rules! row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::Cell;
+    use crate::Cell;
 
     #[derive(Debug, Clone, PartialEq)]
     struct Size {
