@@ -17,7 +17,6 @@ pub mod exit;
 pub mod files;
 #[cfg(feature = "store")]
 pub mod import;
-pub mod json;
 pub mod limits;
 #[cfg(feature = "store")]
 pub mod migration;
@@ -39,5 +38,6 @@ mod throttle;
 pub mod tls;
 
 pub use error::ErrorBody;
+pub use json_scan as json;
 #[cfg(feature = "store")]
 pub use sql;
