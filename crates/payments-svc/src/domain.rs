@@ -83,8 +83,7 @@ pub(crate) use merchant::{
     Pricing, Terms, Website, merchant_title,
 };
 pub(crate) use money::{
-    Amount, Currency, Factor, InvalidCurrency, InvalidMajorUnits, Money, Overflow, Ppm,
-    multiply_rounded,
+    Amount, Currency, InvalidCurrency, InvalidMajorUnits, Money, Overflow, Ppm, multiply_rounded,
 };
 pub(crate) use movement::{
     Capture, MovementError, MovementRequest, TransactionChange, TransactionState,

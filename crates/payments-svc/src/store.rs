@@ -55,7 +55,6 @@ mod batch;
 mod check;
 mod deliveries;
 mod events;
-mod groups;
 mod import;
 mod lists;
 mod load;
@@ -67,7 +66,6 @@ mod rows;
 mod sandbox_clock;
 mod snapshot;
 mod sqlite;
-mod values;
 
 use api_keys::ApiKeys;
 pub(crate) use check::CheckError;

@@ -18,6 +18,7 @@ mod rows;
 mod sqlite;
 #[cfg(feature = "engines")]
 mod statement;
+mod stored;
 mod table;
 
 #[cfg(feature = "engines")]

@@ -141,24 +141,39 @@ pub const fn rename<const N: usize>(columns: &[Column], names: [&'static str; N]
     all
 }
 
-/// Implements [`Group`] for a struct. A field is one of these:
+/// Declares a struct that is a [`Group`]. A field is one of these:
 ///
 /// - `= "column"`: a value in a column.
 /// - `= ..`: a group, with the names of its own columns.
 /// - `= ("column", …)`: a group, with these names for its columns.
 /// - `= [value]`: not stored. It has this value after a read.
 ///
+/// Without `struct`, the struct is declared elsewhere.
+///
 /// ```
 /// use sql::{Group as _, group};
 ///
-/// struct Money { currency: String, minor: i64 }
-/// struct Fees { flat: Money, rate: i64 }
-/// group! { Money { currency: String = "currency", minor: i64 = "amount" } }
-/// group! { Fees { flat: Money = ("flat_currency", "flat"), rate: i64 = "rate" } }
+/// group! {
+///     struct Money { currency: String = "currency", minor: i64 = "amount" }
+/// }
+/// group! {
+///     struct Fees { flat: Money = ("flat_currency", "flat"), rate: i64 = "rate" }
+/// }
 /// assert_eq!(Fees::of("t"), r#"t."flat_currency", t."flat", t."rate""#);
 /// ```
 #[macro_export]
 macro_rules! group {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $type:ident {
+            $($(#[$field_meta:meta])* $field:ident: $field_type:ty = $columns:tt),* $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $type { $($(#[$field_meta])* $vis $field: $field_type),* }
+
+        $crate::group! { $type { $($field: $field_type = $columns),* } }
+    };
     ($type:ident { $($field:ident: $field_type:ty = $columns:tt),* $(,)? }) => {
         impl $crate::Group for $type {
             const COLUMNS: &'static [$crate::Column] =

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use common::sql::{Param, stored};
 use sha2::{Digest as _, Sha256};
 
 use super::id::Id;
@@ -18,6 +19,10 @@ pub(crate) enum AcquirerKey {
     /// The digest of the app and its `Idempotency-Key`. So a caller who repeats a request is not
     /// charged twice, even if the database has forgotten the first request in a failover.
     Request(RequestDigest),
+}
+
+stored! {
+    AcquirerKey as Vec<u8>: |key| Param::Bytes(key.as_bytes().into()), |key| Self::of_bytes(&key)
 }
 
 impl AcquirerKey {
@@ -42,7 +47,7 @@ impl AcquirerKey {
     }
 
     /// Reads the bytes of [`Self::as_bytes`].
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+    fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let id = || Some(Self::Id(Id::stored(bytes.try_into().ok()?)));
         bytes.try_into().map(Self::Request).ok().or_else(id)
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use common::sql::{group, stored};
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
@@ -32,6 +33,7 @@ impl ApiKey {
 /// The stored form of an API key. SHA-256 is enough, because keys are random and cannot be guessed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ApiKeyDigest([u8; 32]);
+stored! { ApiKeyDigest([u8; 32]) }
 
 impl ApiKeyDigest {
     /// The digest of no key.
@@ -41,14 +43,6 @@ impl ApiKeyDigest {
     pub(crate) fn of(key: &str) -> Self {
         Self(Sha256::digest(key).into())
     }
-
-    pub(crate) fn stored(digest: [u8; 32]) -> Self {
-        Self(digest)
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
 }
 
 impl fmt::Debug for ApiKeyDigest {
@@ -57,14 +51,16 @@ impl fmt::Debug for ApiKeyDigest {
     }
 }
 
-/// An API key without its secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ApiKeyDetails {
-    pub(crate) id: Id,
-    pub(crate) name: Option<Name>,
-    pub(crate) created: Timestamp,
-    /// The start of the hour of the last request with the key.
-    pub(crate) last_used: Option<Timestamp>,
+group! {
+    /// An API key without its secret.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct ApiKeyDetails {
+        id: Id = "id",
+        name: Option<Name> = "name",
+        created: Timestamp = "created",
+        /// The start of the hour of the last request with the key.
+        last_used: Option<Timestamp> = "last_used",
+    }
 }
 
 /// A request that an app has made with a key.

@@ -1,6 +1,6 @@
 //! Apps, and the users of merchants.
 
-use common::sql::row;
+use common::sql::{group, row};
 use jiff::Timestamp;
 
 use super::{
@@ -8,12 +8,14 @@ use super::{
     merchant::{Email, Name},
 };
 
-/// A program that calls the service with an API key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct App {
-    pub(crate) id: Id,
-    pub(crate) name: Option<Name>,
-    pub(crate) created: Timestamp,
+group! {
+    /// A program that calls the service with an API key.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct App {
+        id: Id = "id",
+        name: Option<Name> = "name",
+        created: Timestamp = "created",
+    }
 }
 
 row! {

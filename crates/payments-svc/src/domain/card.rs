@@ -3,23 +3,26 @@
 
 use std::fmt;
 
+use common::sql::{Column, ColumnError, Columns, Group, Param, Stored as _, group, named};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::id::Id;
 
-/// The data of a card that may be stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Card {
-    /// The first six digits of the number. Empty if they are not known, because only the acquirer has
-    /// seen the number.
-    pub(crate) bin: String,
-    /// The last four digits of the number.
-    pub(crate) last4: String,
-    pub(crate) expiry: Expiry,
-    pub(crate) scheme: Scheme,
-    /// Whether the customer entered a security code. The code itself is never stored.
-    pub(crate) code_present: bool,
+group! {
+    /// The data of a card that may be stored.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct Card {
+        /// The first six digits of the number. Empty if they are not known, because only the
+        /// acquirer has seen the number.
+        bin: String = "bin",
+        /// The last four digits of the number.
+        last4: String = "last4",
+        expiry: Expiry = ..,
+        scheme: Scheme = "scheme",
+        /// Whether the customer entered a security code. The code itself is never stored.
+        code_present: bool = "code_present",
+    }
 }
 
 impl Card {
@@ -60,34 +63,23 @@ pub(crate) struct SavedCard {
     pub(crate) notes: Option<String>,
 }
 
-/// The scheme that issued a card, by the first six digits of its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scheme {
-    Visa,
-    Mastercard,
-    Amex,
-    Discover,
-    Diners,
-    Jcb,
-    UnionPay,
-    Maestro,
-    /// A number outside all known ranges.
-    Unknown,
+named! {
+    /// The scheme that issued a card, by the first six digits of its number.
+    pub(crate) enum Scheme {
+        Visa = "visa",
+        Mastercard = "mastercard",
+        Amex = "amex",
+        Discover = "discover",
+        Diners = "diners",
+        Jcb = "jcb",
+        UnionPay = "unionpay",
+        Maestro = "maestro",
+        /// A number outside all known ranges.
+        Unknown = "unknown",
+    }
 }
 
 impl Scheme {
-    const ALL: [Self; 9] = [
-        Self::Visa,
-        Self::Mastercard,
-        Self::Amex,
-        Self::Discover,
-        Self::Diners,
-        Self::Jcb,
-        Self::UnionPay,
-        Self::Maestro,
-        Self::Unknown,
-    ];
-
     /// The ranges of the first six digits, each with its scheme.
     ///
     /// Decision: 622126 to 622925 is UnionPay. Discover accepts these cards, but UnionPay issues
@@ -122,28 +114,9 @@ impl Scheme {
         found.map_or(Self::Unknown, |(_, _, scheme)| scheme)
     }
 
-    /// The name in the database, and in the API except for [`Self::Unknown`].
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Visa => "visa",
-            Self::Mastercard => "mastercard",
-            Self::Amex => "amex",
-            Self::Discover => "discover",
-            Self::Diners => "diners",
-            Self::Jcb => "jcb",
-            Self::UnionPay => "unionpay",
-            Self::Maestro => "maestro",
-            Self::Unknown => "unknown",
-        }
-    }
-
     /// The name in the API: `None` for an unknown scheme.
     pub(crate) fn public_name(self) -> Option<&'static str> {
         (self != Self::Unknown).then(|| self.name())
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
     /// The name on the cards: `None` for an unknown scheme.
@@ -203,6 +176,19 @@ pub(crate) enum InvalidExpiry {
     Month,
     #[error("must be between 2000 and 9998")]
     Year,
+}
+
+impl Group for Expiry {
+    const COLUMNS: &'static [Column] = &[("expiry_year", i64::KIND), ("expiry_month", i64::KIND)];
+
+    fn read(columns: &mut Columns<'_>) -> Result<Self, ColumnError> {
+        let year = columns.read_as(Self::year)?;
+        Ok(Self::new(year, columns.read_as(Self::month)?))
+    }
+
+    fn params<'a>(&'a self, params: &mut Vec<Param<'a>>) {
+        params.extend([Param::Int(self.year.into()), Param::Int(self.month.into())]);
+    }
 }
 
 impl Expiry {

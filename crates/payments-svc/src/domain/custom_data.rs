@@ -1,6 +1,7 @@
 //! Custom data of a transaction: JSON exactly as the caller sent it, except for white space.
 
 use common::json::{self, Part};
+use common::sql::stored;
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,6 +21,7 @@ pub(crate) const MAX_CUSTOM_SIZE: usize = 50 * 1024;
 /// reordered, dropped or merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CustomData(String);
+stored! { CustomData(String) }
 
 impl CustomData {
     /// Checks the limits. The type `RawValue` guarantees well-formed JSON.
@@ -55,10 +57,6 @@ impl CustomData {
         fields.insert(name.to_owned(), text);
         let json = to_raw_value(&fields).map_err(|_| InvalidCustom::NotAnObject)?;
         Self::parse(&json)
-    }
-
-    pub(crate) fn stored(json: String) -> Self {
-        Self(json)
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -127,7 +125,7 @@ mod tests {
             let custom = parse(sent).unwrap();
             assert_eq!(custom.as_str(), kept);
             assert_eq!(serde_json::to_string(&custom).unwrap(), kept);
-            assert_eq!(CustomData::stored(kept.to_owned()), custom);
+            assert_eq!(CustomData(kept.to_owned()), custom);
         }
     }
 

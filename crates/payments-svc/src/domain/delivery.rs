@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use common::sql::{BadCell, Column, ColumnError, Columns, Group, Param, Stored as _, group};
 use jiff::Timestamp;
 
 use super::{Id, jitter::with_jitter};
@@ -39,29 +40,33 @@ pub(super) fn next_attempt(
     (next <= end).then_some(next)
 }
 
-/// The result of one attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Delivery {
-    pub(crate) outcome: DeliveryOutcome,
-    pub(crate) duration: Duration,
+group! {
+    /// The result of one attempt.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Delivery {
+        outcome: DeliveryOutcome = ..,
+        duration: Duration = "duration",
+    }
 }
 
 /// The number of recorded attempts of each endpoint. A later one replaces the oldest one.
 pub(crate) const MAX_RECORDED_ATTEMPTS: u32 = 100;
 
-/// How far the deliveries to an endpoint are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// Every event up to it is delivered, or is recorded as a [`Retry`].
-    pub(crate) position: Id,
-    /// Grows with each change of the endpoint, and when another replica begins to deliver, so that
-    /// the replica that delivers begins again.
-    pub(crate) generation: u32,
-    /// Grows with each report and replay, and when another replica begins to deliver. A report of
-    /// another epoch is rejected.
-    pub(crate) epoch: u32,
-    /// The number of the next recorded attempt, below [`MAX_RECORDED_ATTEMPTS`].
-    pub(crate) next_attempt: u32,
+group! {
+    /// How far the deliveries to an endpoint are.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Progress {
+        /// Every event up to it is delivered, or is recorded as a [`Retry`].
+        position: Id = "position",
+        /// Grows with each change of the endpoint, and when another replica begins to deliver, so
+        /// that the replica that delivers begins again.
+        generation: u32 = "generation",
+        /// Grows with each report and replay, and when another replica begins to deliver. A report
+        /// of another epoch is rejected.
+        epoch: u32 = "epoch",
+        /// The number of the next recorded attempt, below [`MAX_RECORDED_ATTEMPTS`].
+        next_attempt: u32 = "next_attempt",
+    }
 }
 
 impl Progress {
@@ -78,14 +83,16 @@ impl Progress {
     }
 }
 
-/// The failed attempts to deliver an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Failures {
-    pub(crate) attempts: u32,
-    /// The time of the first attempt.
-    pub(crate) first: Timestamp,
-    /// The time of the next attempt.
-    pub(crate) due: Timestamp,
+group! {
+    /// The failed attempts to deliver an event.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Failures {
+        attempts: u32 = "attempts",
+        /// The time of the first attempt.
+        first: Timestamp = "first",
+        /// The time of the next attempt.
+        due: Timestamp = "due",
+    }
 }
 
 /// A recorded event that an endpoint has not received.
@@ -98,14 +105,16 @@ pub(crate) struct Retry {
     pub(crate) failures: Option<Failures>,
 }
 
-/// A recorded attempt to deliver an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DeliveryAttempt {
-    pub(crate) event: Id,
-    pub(crate) created: Timestamp,
-    pub(crate) delivery: Delivery,
-    /// The time of the next attempt, if this one failed.
-    pub(crate) next: Option<Timestamp>,
+group! {
+    /// A recorded attempt to deliver an event.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct DeliveryAttempt {
+        event: Id = "event",
+        created: Timestamp = "created",
+        delivery: Delivery = ..,
+        /// The time of the next attempt, if this one failed.
+        next: Option<Timestamp> = "next",
+    }
 }
 
 /// Results of deliveries to an endpoint, since the last report.
@@ -147,6 +156,20 @@ pub(crate) enum DeliveryOutcome {
     AddressForbidden,
 }
 
+impl Group for DeliveryOutcome {
+    const COLUMNS: &'static [Column] = &[("outcome", String::KIND), ("status", u16::KIND)];
+
+    fn read(columns: &mut Columns<'_>) -> Result<Self, ColumnError> {
+        let name: String = columns.read()?;
+        columns.read_as(|status| Self::from_name(&name, status).ok_or(BadCell))
+    }
+
+    fn params<'a>(&'a self, params: &mut Vec<Param<'a>>) {
+        let status = self.status().map_or(Param::Null, |status| Param::Int(status.into()));
+        params.extend([Param::Text(self.name().into()), status]);
+    }
+}
+
 impl DeliveryOutcome {
     /// The outcome of an answer with this status.
     pub(crate) fn of_status(status: u16) -> Self {
@@ -181,7 +204,7 @@ impl DeliveryOutcome {
     }
 
     /// The outcome with this name. `status` is for those that have one.
-    pub(crate) fn from_name(name: &str, status: Option<u16>) -> Option<Self> {
+    fn from_name(name: &str, status: Option<u16>) -> Option<Self> {
         let all = Self::all(status.unwrap_or_default());
         all.into_iter().find(|outcome| outcome.name() == name)
     }

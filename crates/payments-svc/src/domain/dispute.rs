@@ -17,6 +17,7 @@
 //!    is applied when the dispute is opened. Only the first decision counts.
 //! 7. The opening is not in the trail, but decisions are. They ignore the limit of steps.
 
+use common::sql::{group, named};
 use jiff::Timestamp;
 use num_rational::Ratio;
 
@@ -47,35 +48,26 @@ pub(crate) struct Dispute {
     pub(crate) due: Timestamp,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reason {
-    /// The code of the card scheme.
-    pub(crate) code: i64,
-    /// The code in words.
-    pub(crate) title: String,
+group! {
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct Reason {
+        /// The code of the card scheme.
+        code: i64 = "reason_code",
+        /// The code in words.
+        title: String = "reason_title",
+    }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Decision {
-    /// The merchant gets the money back.
-    Won,
-    /// The customer keeps the money.
-    Lost,
+named! {
+    pub(crate) enum Decision {
+        /// The merchant gets the money back.
+        Won = "won",
+        /// The customer keeps the money.
+        Lost = "lost",
+    }
 }
 
 impl Decision {
-    /// The name in the database.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Won => "won",
-            Self::Lost => "lost",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::Won, Self::Lost].into_iter().find(|decision| decision.name() == name)
-    }
-
     /// The step of the trail that records the decision.
     pub(crate) fn movement(self) -> Movement {
         match self {
@@ -85,20 +77,22 @@ impl Decision {
     }
 }
 
-/// The part of a capture that a dispute debits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slice {
-    /// The capture's index in the trail. `None` if nothing was ever captured.
-    pub(crate) step: Option<u32>,
-    /// Minor units of the transaction's currency.
-    pub(crate) amount: i64,
-    /// The value of the amount, in minor units of the funding currency.
-    pub(crate) gross: i64,
-    /// The returned part of the rate fee, in minor units of the funding currency.
-    pub(crate) fee: i64,
-    /// Whether this part exceeds what was left in the captures. Such a part does not change a
-    /// capture.
-    pub(crate) again: bool,
+group! {
+    /// The part of a capture that a dispute debits.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Slice {
+        /// The capture's index in the trail. `None` if nothing was ever captured.
+        step: Option<u32> = "step",
+        /// Minor units of the transaction's currency.
+        amount: i64 = "amount",
+        /// The value of the amount, in minor units of the funding currency.
+        gross: i64 = "gross",
+        /// The returned part of the rate fee, in minor units of the funding currency.
+        fee: i64 = "fee",
+        /// Whether this part exceeds what was left in the captures. Such a part does not change a
+        /// capture.
+        again: bool = "again",
+    }
 }
 
 /// The result of opening a dispute. It is written completely or not at all.

@@ -9,6 +9,7 @@
 
 use std::{fmt, str::FromStr};
 
+use common::sql::named;
 use jiff::Timestamp;
 
 use super::{
@@ -19,21 +20,22 @@ use super::{
     transaction::{Movement, Transaction, TransactionVersion},
 };
 
-/// The kind of an event. The set is closed: a receiver can rely on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum EventType {
-    TransactionCreated,
-    TransactionFailed,
-    TransactionCaptured,
-    TransactionRefunded,
-    TransactionVoided,
-    DisputeOpened,
-    DisputeWon,
-    DisputeLost,
-    FraudReported,
-    PayoutBooked,
-    /// The acquirer refused a capture, refund or void that was booked before.
-    AcquirerRefused,
+named! {
+    /// The kind of an event. The set is closed: a receiver can rely on it.
+    pub(crate) enum EventType {
+        TransactionCreated = "transaction.created",
+        TransactionFailed = "transaction.failed",
+        TransactionCaptured = "transaction.captured",
+        TransactionRefunded = "transaction.refunded",
+        TransactionVoided = "transaction.voided",
+        DisputeOpened = "dispute.opened",
+        DisputeWon = "dispute.won",
+        DisputeLost = "dispute.lost",
+        FraudReported = "fraud.reported",
+        PayoutBooked = "payout.booked",
+        /// The acquirer refused a capture, refund or void that was booked before.
+        AcquirerRefused = "acquirer.refused",
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -41,20 +43,6 @@ pub(crate) enum EventType {
 pub(crate) struct UnknownEventType;
 
 impl EventType {
-    pub(crate) const ALL: [Self; 11] = [
-        Self::TransactionCreated,
-        Self::TransactionFailed,
-        Self::TransactionCaptured,
-        Self::TransactionRefunded,
-        Self::TransactionVoided,
-        Self::DisputeOpened,
-        Self::DisputeWon,
-        Self::DisputeLost,
-        Self::FraudReported,
-        Self::PayoutBooked,
-        Self::AcquirerRefused,
-    ];
-
     /// The type of the event of a step of a trail.
     pub(crate) fn of_movement(movement: Movement) -> Self {
         match movement {
@@ -69,30 +57,13 @@ impl EventType {
     pub(crate) fn of_decision(decision: Decision) -> Self {
         Self::of_movement(decision.movement())
     }
-
-    /// The name in the database and in the API.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::TransactionCreated => "transaction.created",
-            Self::TransactionFailed => "transaction.failed",
-            Self::TransactionCaptured => "transaction.captured",
-            Self::TransactionRefunded => "transaction.refunded",
-            Self::TransactionVoided => "transaction.voided",
-            Self::DisputeOpened => "dispute.opened",
-            Self::DisputeWon => "dispute.won",
-            Self::DisputeLost => "dispute.lost",
-            Self::FraudReported => "fraud.reported",
-            Self::PayoutBooked => "payout.booked",
-            Self::AcquirerRefused => "acquirer.refused",
-        }
-    }
 }
 
 impl FromStr for EventType {
     type Err = UnknownEventType;
 
     fn from_str(name: &str) -> Result<Self, UnknownEventType> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(UnknownEventType)
+        Self::from_name(name).ok_or(UnknownEventType)
     }
 }
 

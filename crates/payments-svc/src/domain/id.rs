@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use common::sql::stored;
 use jiff::Timestamp;
 
 /// An ID has 12 bytes, and the first four are the Unix second. Its text has 24 lower-case
@@ -9,6 +10,7 @@ use jiff::Timestamp;
 /// greater. Lists rely on this.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Id([u8; Self::BYTES]);
+stored! { Id([u8; Self::BYTES]) }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 24 hexadecimal digits")]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use common::sql::group;
+
 use super::{
     id::Id,
     jitter::with_jitter,
@@ -18,19 +20,21 @@ const LONGEST_DELAY: Duration = Duration::from_hours(24);
 /// The maximum number of attempts. The last one is four to six days after the first.
 pub(crate) const MAX_ATTEMPTS: u32 = 17;
 
-/// An invitation to send.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Invitation {
-    pub(crate) id: Id,
-    pub(crate) to: Email,
-    /// The title of the merchant.
-    pub(crate) merchant: String,
-    /// The merchant's country.
-    pub(crate) country: Country,
-    /// The name of the app that invites, if it has one.
-    pub(crate) app: Option<Name>,
-    /// The number of attempts to send it, including the current one.
-    pub(crate) attempts: u32,
+group! {
+    /// An invitation to send.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct Invitation {
+        id: Id = "id",
+        to: Email = "to",
+        /// The title of the merchant.
+        merchant: String = "merchant",
+        /// The merchant's country.
+        country: Country = "country",
+        /// The name of the app that invites, if it has one.
+        app: Option<Name> = "app",
+        /// The number of attempts to send it, including the current one.
+        attempts: u32 = "attempts",
+    }
 }
 
 impl Invitation {

@@ -14,6 +14,7 @@
 
 use std::collections::BTreeMap;
 
+use common::sql::named;
 use jiff::Timestamp;
 
 use super::{
@@ -21,39 +22,20 @@ use super::{
     money::{Currency, Money},
 };
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Account {
-    /// The merchant's balance.
-    Merchant,
-    /// The money at the acquirer. Negative: the acquirer owes it to the service.
-    Acquirer,
-    /// The service's earnings.
-    Fees,
-    /// Both sides of an exchange of currencies.
-    Exchange,
-    /// Money of open disputes.
-    Reserve,
-    /// Money paid out to merchants' bank accounts.
-    Bank,
-}
-
-impl Account {
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let all =
-            [Self::Merchant, Self::Acquirer, Self::Fees, Self::Exchange, Self::Reserve, Self::Bank];
-        all.into_iter().find(|account| account.name() == name)
-    }
-
-    /// The name in the database.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Merchant => "merchant",
-            Self::Acquirer => "acquirer",
-            Self::Fees => "fees",
-            Self::Exchange => "exchange",
-            Self::Reserve => "reserve",
-            Self::Bank => "bank",
-        }
+named! {
+    pub(crate) enum Account {
+        /// The merchant's balance.
+        Merchant = "merchant",
+        /// The money at the acquirer. Negative: the acquirer owes it to the service.
+        Acquirer = "acquirer",
+        /// The service's earnings.
+        Fees = "fees",
+        /// Both sides of an exchange of currencies.
+        Exchange = "exchange",
+        /// Money of open disputes.
+        Reserve = "reserve",
+        /// Money paid out to merchants' bank accounts.
+        Bank = "bank",
     }
 }
 
@@ -149,35 +131,16 @@ pub(crate) fn are_balanced<'a>(postings: impl Iterator<Item = &'a Money>) -> boo
     sums.values().all(|&sum| sum == 0)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LineKind {
-    Capture,
-    Refund,
-    Dispute,
-    /// A won dispute.
-    Won,
-    /// A lost dispute.
-    Lost,
-    Payout,
-}
-
-impl LineKind {
-    /// The name in the database and in the API.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Capture => "capture",
-            Self::Refund => "refund",
-            Self::Dispute => "dispute",
-            Self::Won => "won",
-            Self::Lost => "lost",
-            Self::Payout => "payout",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        use LineKind::{Capture, Dispute, Lost, Payout, Refund, Won};
-        let all = [Capture, Refund, Dispute, Won, Lost, Payout];
-        all.into_iter().find(|kind| kind.name() == name)
+named! {
+    pub(crate) enum LineKind {
+        Capture = "capture",
+        Refund = "refund",
+        Dispute = "dispute",
+        /// A won dispute.
+        Won = "won",
+        /// A lost dispute.
+        Lost = "lost",
+        Payout = "payout",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use common::sql::{Param, stored};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -180,6 +181,10 @@ impl FromStr for Signature {
 /// passed to any HMAC program.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkSecret(SecretString);
+stored! {
+    LinkSecret as String: |secret| Param::Text(secret.expose().into()),
+        |text| Some(Self(text.into()))
+}
 
 impl LinkSecret {
     pub(crate) fn new(text: SecretString) -> Self {

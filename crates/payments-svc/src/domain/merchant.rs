@@ -1,6 +1,6 @@
 //! Merchants: the businesses that receive the money of payments.
 
-use common::sql::row;
+use common::sql::{group, row};
 use jiff::Timestamp;
 
 use super::{
@@ -34,33 +34,37 @@ impl Merchant {
     }
 }
 
-/// The part of a merchant that movements of money depend on. It never changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Terms {
-    /// The currency of the merchant's balance.
-    pub(crate) currency: Currency,
-    /// Whether the merchant is a test merchant: no real money moves.
-    pub(crate) test: bool,
-    pub(crate) pricing: Pricing,
+group! {
+    /// The part of a merchant that movements of money depend on. It never changes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Terms {
+        /// The currency of the merchant's balance.
+        currency: Currency = "currency",
+        /// Whether the merchant is a test merchant: no real money moves.
+        test: bool = "test",
+        pricing: Pricing = ..,
+    }
 }
 
-/// The properties of a merchant that callers set. Only those in [`MerchantUpdate`] can change.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct MerchantDetails {
-    pub(crate) name: Option<Name>,
-    /// The currency of the merchant's balance.
-    pub(crate) currency: Currency,
-    /// Whether the merchant is a test merchant: no real money moves.
-    pub(crate) test: bool,
-    pub(crate) email: Email,
-    pub(crate) website: Website,
-    /// The default for payments without a descriptor.
-    pub(crate) descriptor: Descriptor,
-    pub(crate) country: Country,
-    /// The company's registration number.
-    pub(crate) registration_number: Option<Name>,
-    /// The account for payouts.
-    pub(crate) iban: Option<Iban>,
+group! {
+    /// The properties of a merchant that callers set. Only those in [`MerchantUpdate`] can change.
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) struct MerchantDetails {
+        name: Option<Name> = "name",
+        /// The currency of the merchant's balance.
+        currency: Currency = "currency",
+        /// Whether the merchant is a test merchant: no real money moves.
+        test: bool = "test",
+        email: Email = "email",
+        website: Website = "website",
+        /// The default for payments without a descriptor.
+        descriptor: Descriptor = "descriptor",
+        country: Country = "country",
+        /// The company's registration number.
+        registration_number: Option<Name> = "number",
+        /// The account for payouts.
+        iban: Option<Iban> = "iban",
+    }
 }
 
 impl MerchantDetails {
@@ -83,13 +87,15 @@ pub(crate) struct MerchantUpdate {
     pub(crate) descriptor: Option<Descriptor>,
 }
 
-/// The fees of a merchant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pricing {
-    /// The share of each capture's value.
-    pub(crate) rate: Ppm,
-    /// The fee of each capture, in its own currency, which can differ from the merchant's.
-    pub(crate) flat: Money,
-    /// The fee of each dispute, also in its own currency.
-    pub(crate) dispute: Money,
+group! {
+    /// The fees of a merchant.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Pricing {
+        /// The share of each capture's value.
+        rate: Ppm = "fee_rate",
+        /// The fee of each capture, in its own currency, which can differ from the merchant's.
+        flat: Money = ("fee_flat_currency", "fee_flat"),
+        /// The fee of each dispute, also in its own currency.
+        dispute: Money = ("fee_dispute_currency", "fee_dispute"),
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
+use common::sql::{Param, group, stored};
 use iso_currency::Currency as Iso;
 use num_rational::Ratio;
 use num_traits::CheckedMul as _;
@@ -10,6 +11,9 @@ use num_traits::CheckedMul as _;
 /// A current currency of ISO 4217: not a fund, not a metal, not superseded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Currency(Iso);
+stored! {
+    Currency as String: |currency| Param::Text(currency.code().into()), |code| code.parse().ok()
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be the code of a current ISO 4217 currency")]
@@ -78,6 +82,7 @@ impl fmt::Debug for Currency {
 /// An amount of a request, in minor units: 1 to [`Amount::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Amount(i64);
+stored! { Amount as i64: |amount| Param::Int(amount.0), |minor| Self::new(minor).ok() }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be between 1 and {}", Amount::MAX)]
@@ -95,10 +100,12 @@ impl Amount {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Money {
-    pub(crate) currency: Currency,
-    pub(crate) minor: i64,
+group! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Money {
+        currency: Currency = "currency",
+        minor: i64 = "amount",
+    }
 }
 
 impl Money {
@@ -170,6 +177,7 @@ pub(crate) fn multiply_rounded(minor: i64, factor: &Factor) -> Result<i64, Overf
 /// A share in parts per million, for fees and for the spread of exchange rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ppm(u32);
+stored! { Ppm as u32: |share| Param::Int(share.0.into()), |parts| Some(Self::stored(parts)) }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a decimal number from 0 to 1 with at most 6 places, such as 0.025")]

@@ -21,6 +21,7 @@
 //!    whole pending amount, a refund of the whole refundable amount, and decisions of disputes. So
 //!    no authorization or money is stuck.
 
+use common::sql::group;
 use num_rational::Ratio;
 
 use super::{
@@ -33,27 +34,29 @@ use super::{
     transaction::{Amounts, Fee, Movement},
 };
 
-/// A capture, and how much of it was refunded or is disputed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Capture {
-    /// The index in the trail, from 0.
-    pub(crate) step: u32,
-    /// Minor units of the transaction's currency.
-    pub(crate) amount: i64,
-    /// The value of the amount, in minor units of the funding currency.
-    pub(crate) gross: i64,
-    /// The fee that depends on the amount, in minor units of the funding currency.
-    pub(crate) fee: i64,
-    /// The part of `amount` that was refunded or is disputed. `gross_returned` and `fee_returned`
-    /// are its parts of gross and fee.
-    pub(crate) amount_returned: i64,
-    pub(crate) gross_returned: i64,
-    pub(crate) fee_returned: i64,
-    /// The exchange rate, between minor units.
-    pub(crate) rate: Factor,
-    pub(crate) spread: Ppm,
-    /// Whether the acquirer has refused the capture. Nothing of it can be refunded.
-    pub(crate) is_refused: bool,
+group! {
+    /// A capture, and how much of it was refunded or is disputed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Capture {
+        /// The index in the trail, from 0.
+        step: u32 = [0],
+        /// Minor units of the transaction's currency.
+        amount: i64 = "amount",
+        /// The value of the amount, in minor units of the funding currency.
+        gross: i64 = "gross",
+        /// The fee that depends on the amount, in minor units of the funding currency.
+        fee: i64 = "fee",
+        /// The part of `amount` that was refunded or is disputed. `gross_returned` and
+        /// `fee_returned` are its parts of gross and fee.
+        amount_returned: i64 = "amount_returned",
+        gross_returned: i64 = "gross_returned",
+        fee_returned: i64 = "fee_returned",
+        /// The exchange rate, between minor units.
+        rate: Factor = "rate",
+        spread: Ppm = "spread",
+        /// Whether the acquirer has refused the capture. Nothing of it can be refunded.
+        is_refused: bool = "refused",
+    }
 }
 
 impl Capture {

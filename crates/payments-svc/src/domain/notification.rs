@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use common::sql::row;
+use common::sql::{Param, row, stored};
 use jiff::Timestamp;
 
 use super::{
@@ -68,6 +68,7 @@ impl AcquirerEvent {
 /// An ID that an acquirer chose: 1 to [`MAX_ACQUIRER_ID`] printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AcquirerId(String);
+stored! { AcquirerId(String) }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {MAX_ACQUIRER_ID} printable ASCII characters")]
@@ -82,11 +83,6 @@ impl AcquirerId {
     /// of each `kind` for a `subject`.
     pub(crate) fn of_sandbox(kind: &'static str, subject: Id) -> Self {
         Self(format!("sandbox-{kind}-{subject}"))
-    }
-
-    /// A stored ID, which was validated before.
-    pub(crate) fn stored(text: String) -> Self {
-        Self(text)
     }
 }
 
@@ -133,6 +129,9 @@ row! {
 /// A kind of fraud, as a code from 0 to 8. `assets/openapi.yaml` lists the codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FraudReason(u8);
+stored! {
+    FraudReason as i64: |reason| Param::Int(reason.0.into()), |code| Self::new(code).ok()
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be from 0 to 8")]

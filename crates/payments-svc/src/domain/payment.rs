@@ -1,5 +1,6 @@
 //! Pending payments, their outcomes, and outbox entries for the acquirer.
 
+use common::sql::{group, named};
 use jiff::Timestamp;
 
 use super::{
@@ -13,46 +14,32 @@ use super::{
     transaction::ThreeDSecure,
 };
 
-/// A requested payment. It contains no card data: the payment is stored before the acquirer
-/// answers, and card data only after the answer.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Payment {
-    pub(crate) merchant: Id,
-    pub(crate) currency: Currency,
-    pub(crate) amount: Amount,
-    pub(crate) descriptor: Descriptor,
-    /// Custom data of the merchant.
-    pub(crate) custom: Option<CustomData>,
-    /// Whether an app requested the payment with a card from an earlier transaction.
-    pub(crate) recurring: bool,
-    /// `None`: no acquirer processes payments of this merchant.
-    pub(crate) acquirer: Option<AcquirerName>,
-}
-
-/// The acquirers. The set is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AcquirerName {
-    /// For test merchants. It moves no money.
-    Sandbox,
-    /// Any acquirer with an adapter that speaks our protocol.
-    Http,
-    Stripe,
-}
-
-impl AcquirerName {
-    pub(crate) const ALL: [Self; 3] = [Self::Sandbox, Self::Http, Self::Stripe];
-
-    /// The name in the database and in settings.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Sandbox => "sandbox",
-            Self::Http => "http",
-            Self::Stripe => "stripe",
-        }
+group! {
+    /// A requested payment. It contains no card data: the payment is stored before the acquirer
+    /// answers, and card data only after the answer.
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) struct Payment {
+        merchant: Id = "merchant",
+        currency: Currency = "currency",
+        amount: Amount = "amount",
+        descriptor: Descriptor = "descriptor",
+        /// Custom data of the merchant.
+        custom: Option<CustomData> = "custom",
+        /// Whether an app requested the payment with a card from an earlier transaction.
+        recurring: bool = "recurring",
+        /// `None`: no acquirer processes payments of this merchant.
+        acquirer: Option<AcquirerName> = "acquirer",
     }
+}
 
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|acquirer| acquirer.name() == name)
+named! {
+    /// The acquirers. The set is closed.
+    pub(crate) enum AcquirerName {
+        /// For test merchants. It moves no money.
+        Sandbox = "sandbox",
+        /// Any acquirer with an adapter that speaks our protocol.
+        Http = "http",
+        Stripe = "stripe",
     }
 }
 
@@ -177,14 +164,16 @@ impl<'a> PaymentResult<'a> {
     }
 }
 
-/// A card of an earlier transaction, for another payment.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CardOnFile {
-    pub(crate) card: Card,
-    /// The acquirer that knows the reference.
-    pub(crate) acquirer: Option<AcquirerName>,
-    /// The acquirer's reference of the card.
-    pub(crate) reference: String,
+group! {
+    /// A card of an earlier transaction, for another payment.
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) struct CardOnFile {
+        card: Card = ..,
+        /// The acquirer that knows the reference.
+        acquirer: Option<AcquirerName> = "acquirer",
+        /// The acquirer's reference of the card.
+        reference: String = "reference",
+    }
 }
 
 /// A capture, refund, void or reversal that a job sends to the acquirer until it is confirmed.
@@ -209,31 +198,16 @@ pub(crate) struct OutboxEntry {
     pub(crate) is_first_capture: bool,
 }
 
-/// The kind of an outbox entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OutboxKind {
-    Capture,
-    Refund,
-    /// Release an authorized amount that is not captured, or a part of it.
-    Void,
-    /// Release the whole authorized amount, even if the acquirer receives the authorization later.
-    Reverse,
-}
-
-impl OutboxKind {
-    /// The name in the database.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Capture => "capture",
-            Self::Refund => "refund",
-            Self::Void => "void",
-            Self::Reverse => "reverse",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Capture, Self::Refund, Self::Void, Self::Reverse];
-        all.into_iter().find(|order| order.name() == name)
+named! {
+    /// The kind of an outbox entry.
+    pub(crate) enum OutboxKind {
+        Capture = "capture",
+        Refund = "refund",
+        /// Release an authorized amount that is not captured, or a part of it.
+        Void = "void",
+        /// Release the whole authorized amount, even if the acquirer receives the authorization
+        /// later.
+        Reverse = "reverse",
     }
 }
 

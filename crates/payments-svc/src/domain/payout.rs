@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use common::sql::{group, named};
 use jiff::civil::Date;
 
 use super::{
@@ -12,30 +13,17 @@ use super::{
     sepa,
 };
 
-/// The format of a file of transfers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PayoutFormat {
-    /// Rows with the columns of all banks: any currency, any account.
-    Csv,
-    /// A credit transfer of ISO 20022 in SEPA.
-    Pain001,
+named! {
+    /// The format of a file of transfers.
+    pub(crate) enum PayoutFormat {
+        /// Rows with the columns of all banks: any currency, any account.
+        Csv = "csv",
+        /// A credit transfer of ISO 20022 in SEPA.
+        Pain001 = "pain001",
+    }
 }
 
 impl PayoutFormat {
-    pub(crate) const ALL: [Self; 2] = [Self::Csv, Self::Pain001];
-
-    /// The name in the database and on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Pain001 => "pain001",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-
     /// Whether a file of this format can contain a transfer of this currency to this account.
     pub(crate) fn reaches(self, currency: Currency, iban: &Iban) -> bool {
         match self {
@@ -73,15 +61,17 @@ pub(crate) struct PayoutRequest {
     pub(crate) delay: Duration,
 }
 
-/// A transfer to a merchant's bank account.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Transfer {
-    pub(crate) merchant: Id,
-    /// The name of the recipient: the merchant's title.
-    pub(crate) name: String,
-    pub(crate) iban: Iban,
-    /// Always positive.
-    pub(crate) amount: Money,
+group! {
+    /// A transfer to a merchant's bank account.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct Transfer {
+        merchant: Id = "merchant",
+        /// The name of the recipient: the merchant's title.
+        name: String = "name",
+        iban: Iban = "iban",
+        /// Always positive.
+        amount: Money = ..,
+    }
 }
 
 impl Transfer {

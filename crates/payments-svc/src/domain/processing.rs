@@ -1,8 +1,13 @@
 //! Processing errors: why a payment fails, and which details a caller may see.
 
+use common::sql::{Param, stored};
+
 /// A processing error: a stable code, a message, and who can perhaps correct the problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessingError(&'static Row);
+stored! {
+    ProcessingError as u8: |error| Param::Int(error.code().into()), Self::from_code
+}
 
 #[derive(Debug, PartialEq, Eq)]
 struct Row {

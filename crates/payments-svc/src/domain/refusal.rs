@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use common::sql::group;
 use num_rational::Ratio;
 
 use super::{
@@ -21,15 +22,17 @@ use super::{
     transaction::{Amounts, Fee, Movement},
 };
 
-/// A step of a trail that the acquirer refuses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RefusedStep {
-    /// The index in the trail, from 0.
-    pub(crate) number: u32,
-    pub(crate) movement: Movement,
-    pub(crate) amount: i64,
-    pub(crate) balance: i64,
-    pub(crate) fee: Fee,
+group! {
+    /// A step of a trail that the acquirer refuses.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct RefusedStep {
+        /// The index in the trail, from 0.
+        number: u32 = "step",
+        movement: Movement = "movement",
+        amount: i64 = "amount",
+        balance: i64 = "balance",
+        fee: Fee = ..,
+    }
 }
 
 /// The part of a capture that open and lost disputes have taken.

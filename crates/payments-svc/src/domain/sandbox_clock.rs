@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use common::sql::{BadCell, Column, ColumnError, Columns, Group, Param, Stored as _};
 use jiff::{SignedDuration, Timestamp};
 
 use super::id::Id;
@@ -52,16 +53,33 @@ impl AdvanceBy {
         }
     }
 
-    pub(crate) fn seconds(self) -> u32 {
-        self.0
-    }
-
-    pub(crate) fn stored(seconds: u32) -> Self {
-        Self(seconds)
-    }
-
     fn duration(self) -> Duration {
         Duration::from_secs(self.0.into())
+    }
+}
+
+/// The advances as text: `ID:SECONDS`, separated by commas.
+impl Group for SandboxClock {
+    const COLUMNS: &'static [Column] =
+        &[("advances", String::KIND), ("pending_advance", Option::<Id>::KIND)];
+
+    fn read(columns: &mut Columns<'_>) -> Result<Self, ColumnError> {
+        let advances = columns.read_as(|text: Option<String>| {
+            let text = text.unwrap_or_default();
+            let advances = text.split(',').filter(|advance| !advance.is_empty()).map(|advance| {
+                let (id, seconds) = advance.split_once(':')?;
+                Some(Advance { id: id.parse().ok()?, by: AdvanceBy(seconds.parse().ok()?) })
+            });
+            advances.collect::<Option<_>>().ok_or(BadCell)
+        })?;
+        Ok(Self { advances, pending: columns.read()? })
+    }
+
+    fn params<'a>(&'a self, params: &mut Vec<Param<'a>>) {
+        let advances = self.advances.iter();
+        let advances = advances.map(|Advance { id, by }| format!("{id}:{}", by.0));
+        let advances = advances.collect::<Vec<_>>().join(",");
+        params.extend([Param::Text(advances.into()), self.pending.param()]);
     }
 }
 

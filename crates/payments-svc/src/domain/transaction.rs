@@ -1,5 +1,6 @@
 //! Transactions: payments after the acquirer's outcome, with the trail of their movements.
 
+use common::sql::{group, named};
 use jiff::Timestamp;
 
 use super::{
@@ -11,28 +12,30 @@ use super::{
     processing::ProcessingError,
 };
 
-/// A transaction with its whole trail.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Transaction {
-    pub(crate) id: Id,
-    pub(crate) merchant: Id,
-    /// Whether the merchant is a test merchant.
-    pub(crate) test: bool,
-    pub(crate) created: Timestamp,
-    pub(crate) currency: Currency,
-    pub(crate) amounts: Amounts,
-    pub(crate) descriptor: Descriptor,
-    /// `None` if the service did not have the card data when it recorded the outcome.
-    pub(crate) card: Option<Card>,
-    /// Custom data of the merchant.
-    pub(crate) custom: Option<CustomData>,
-    pub(crate) tds: ThreeDSecure,
-    /// Whether an app made the payment with a card from an earlier transaction.
-    pub(crate) recurring: bool,
-    /// `None` if the payment succeeded.
-    pub(crate) error: Option<ProcessingError>,
-    /// Oldest first.
-    pub(crate) trail: Vec<Step>,
+group! {
+    /// A transaction with its whole trail.
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) struct Transaction {
+        id: Id = "id",
+        merchant: Id = "merchant",
+        /// Whether the merchant is a test merchant.
+        test: bool = "test",
+        created: Timestamp = "created",
+        currency: Currency = "currency",
+        amounts: Amounts = ..,
+        descriptor: Descriptor = "descriptor",
+        /// `None` if the service did not have the card data when it recorded the outcome.
+        card: Option<Card> = ..,
+        /// Custom data of the merchant.
+        custom: Option<CustomData> = [None],
+        tds: ThreeDSecure = "tds",
+        /// Whether an app made the payment with a card from an earlier transaction.
+        recurring: bool = "recurring",
+        /// `None` if the payment succeeded.
+        error: Option<ProcessingError> = "error",
+        /// Oldest first.
+        trail: Vec<Step> = [Vec::new()],
+    }
 }
 
 impl Transaction {
@@ -62,20 +65,22 @@ pub(crate) struct TransactionTerms {
     pub(crate) terms: Terms,
 }
 
-/// A transaction's amounts, in minor units of its currency. No amount is negative, and `captured +
-/// voided` never exceeds `amount`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Amounts {
-    /// The authorized amount; of a failed payment, the requested amount.
-    pub(crate) amount: i64,
-    /// Refunds and disputes do not reduce it.
-    pub(crate) captured: i64,
-    pub(crate) refunded: i64,
-    pub(crate) voided: i64,
-    /// The amount of open and lost disputes.
-    pub(crate) disputed: i64,
-    /// Whether the payment was authorized.
-    pub(crate) successful: bool,
+group! {
+    /// A transaction's amounts, in minor units of its currency. No amount is negative, and
+    /// `captured + voided` never exceeds `amount`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub(crate) struct Amounts {
+        /// The authorized amount; of a failed payment, the requested amount.
+        amount: i64 = "amount",
+        /// Refunds and disputes do not reduce it.
+        captured: i64 = "captured",
+        refunded: i64 = "refunded",
+        voided: i64 = "voided",
+        /// The amount of open and lost disputes.
+        disputed: i64 = "disputed",
+        /// Whether the payment was authorized.
+        successful: bool = [true],
+    }
 }
 
 impl Amounts {
@@ -101,58 +106,48 @@ impl Amounts {
     }
 }
 
-/// The result of 3-D Secure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ThreeDSecure {
-    /// 3-D Secure was not used.
-    None,
-    /// 3-D Secure was tried.
-    Attempt,
-    /// The customer confirmed the payment.
-    Full,
-}
-
-impl ThreeDSecure {
-    /// The name in the database and in the API.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Attempt => "attempt",
-            Self::Full => "full",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::None, Self::Attempt, Self::Full].into_iter().find(|tds| tds.name() == name)
+named! {
+    /// The result of 3-D Secure.
+    pub(crate) enum ThreeDSecure {
+        /// 3-D Secure was not used.
+        None = "none",
+        /// 3-D Secure was tried.
+        Attempt = "attempt",
+        /// The customer confirmed the payment.
+        Full = "full",
     }
 }
 
-/// Enough to render a transaction as it was after a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TransactionVersion {
-    pub(crate) transaction: Id,
-    /// The length of the trail.
-    pub(crate) steps: u32,
-    /// The disputed amount, in minor units of the transaction's currency.
-    pub(crate) disputed: i64,
+group! {
+    /// Enough to render a transaction as it was after a change.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct TransactionVersion {
+        transaction: Id = "transaction",
+        /// The length of the trail.
+        steps: u32 = "steps",
+        /// The disputed amount, in minor units of the transaction's currency.
+        disputed: i64 = "disputed",
+    }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Step {
-    pub(crate) created: Timestamp,
-    pub(crate) movement: Movement,
-    /// Minor units of the transaction's currency.
-    pub(crate) amount: i64,
-    /// The change of the merchant's balance, in minor units of the funding currency.
-    pub(crate) balance: i64,
-    /// The fees, in the same units. They are already subtracted from `balance`.
-    pub(crate) fee: Fee,
-    /// `None` for voids.
-    pub(crate) descriptor: Option<Descriptor>,
-    /// The balance line. `None` for voids, which book nothing.
-    pub(crate) line: Option<Id>,
-    /// Only for decisions of disputes.
-    pub(crate) dispute: Option<Id>,
+group! {
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) struct Step {
+        created: Timestamp = "created",
+        movement: Movement = "movement",
+        /// Minor units of the transaction's currency.
+        amount: i64 = "amount",
+        /// The change of the merchant's balance, in minor units of the funding currency.
+        balance: i64 = "balance",
+        /// The fees, in the same units. They are already subtracted from `balance`.
+        fee: Fee = ..,
+        /// `None` for voids.
+        descriptor: Option<Descriptor> = "descriptor",
+        /// The balance line. `None` for voids, which book nothing.
+        line: Option<Id> = "line",
+        /// Only for decisions of disputes.
+        dispute: Option<Id> = "dispute",
+    }
 }
 
 /// The part of a transaction that its customer sees, beside the payment link.
@@ -163,44 +158,29 @@ pub(crate) struct Receipt {
     pub(crate) card: Option<Card>,
 }
 
-/// The kind of a step of the trail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Movement {
-    Capture,
-    Refund,
-    /// The authorization, or a part of it, is released.
-    Void,
-    /// A dispute is won.
-    Won,
-    /// A dispute is lost.
-    Lost,
-}
-
-impl Movement {
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Capture, Self::Refund, Self::Void, Self::Won, Self::Lost];
-        all.into_iter().find(|movement| movement.name() == name)
-    }
-
-    /// The name in the database and in the API.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Capture => "capture",
-            Self::Refund => "refund",
-            Self::Void => "void",
-            Self::Won => "won",
-            Self::Lost => "lost",
-        }
+named! {
+    /// The kind of a step of the trail.
+    pub(crate) enum Movement {
+        Capture = "capture",
+        Refund = "refund",
+        /// The authorization, or a part of it, is released.
+        Void = "void",
+        /// A dispute is won.
+        Won = "won",
+        /// A dispute is lost.
+        Lost = "lost",
     }
 }
 
-/// Fees in minor units of the funding currency. Negative: the service returns them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Fee {
-    /// The fee of each capture or dispute, whatever its amount.
-    pub(crate) flat: i64,
-    /// The fee that depends on the amount.
-    pub(crate) rate: i64,
+group! {
+    /// Fees in minor units of the funding currency. Negative: the service returns them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub(crate) struct Fee {
+        /// The fee of each capture or dispute, whatever its amount.
+        flat: i64 = "fee_flat",
+        /// The fee that depends on the amount.
+        rate: i64 = "fee_rate",
+    }
 }
 
 impl Fee {

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use common::sql::{Param, group, named, stored};
 use jiff::{SignedDuration, Timestamp};
 use url::{Host, Url};
 use zeroize::Zeroizing;
@@ -18,23 +19,27 @@ pub(crate) const MAX_WEBHOOK_URL: usize = 2048;
 /// How long the old secret of an endpoint also signs after a rotation.
 const OLD_SECRET_SIGNS: SignedDuration = SignedDuration::from_hours(24);
 
-/// An endpoint of an app, without its secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Webhook {
-    pub(crate) id: Id,
-    pub(crate) app: Id,
-    pub(crate) created: Timestamp,
-    pub(crate) details: WebhookDetails,
-    /// Why the endpoint receives no events. `None` if it is enabled.
-    pub(crate) disabled: Option<DisableReason>,
+group! {
+    /// An endpoint of an app, without its secrets.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct Webhook {
+        id: Id = "id",
+        app: Id = "app",
+        created: Timestamp = "created",
+        details: WebhookDetails = ..,
+        /// Why the endpoint receives no events. `None` if it is enabled.
+        disabled: Option<DisableReason> = "disabled",
+    }
 }
 
-/// The part of an endpoint that its app chooses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WebhookDetails {
-    pub(crate) url: WebhookUrl,
-    pub(crate) types: EventTypes,
-    pub(crate) description: Option<Name>,
+group! {
+    /// The part of an endpoint that its app chooses.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct WebhookDetails {
+        url: WebhookUrl = "url",
+        types: EventTypes = "types",
+        description: Option<Name> = "description",
+    }
 }
 
 /// A change of an endpoint. `None` keeps the value.
@@ -67,26 +72,13 @@ impl Webhook {
     }
 }
 
-/// Why an endpoint is disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DisableReason {
-    /// The app requested it.
-    Request,
-    /// Deliveries have failed for too long.
-    Failures,
-}
-
-impl DisableReason {
-    /// The name in the database and in the API.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Request => "request",
-            Self::Failures => "failures",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::Request, Self::Failures].into_iter().find(|reason| reason.name() == name)
+named! {
+    /// Why an endpoint is disabled.
+    pub(crate) enum DisableReason {
+        /// The app requested it.
+        Request = "request",
+        /// Deliveries have failed for too long.
+        Failures = "failures",
     }
 }
 
@@ -94,6 +86,13 @@ impl DisableReason {
 /// versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct EventTypes(BTreeSet<EventType>);
+stored! {
+    EventTypes as String: |types| Param::Text(types.names().collect::<Vec<_>>().join(",").into()),
+        |names| {
+            let names = names.split(',').filter(|name| !name.is_empty());
+            names.map(EventType::from_name).collect()
+        }
+}
 
 impl EventTypes {
     pub(crate) fn contains(&self, event_type: EventType) -> bool {
@@ -115,6 +114,9 @@ impl FromIterator<EventType> for EventTypes {
 /// a user, password and fragment. It may contain secrets of the receiver, so Debug output hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct WebhookUrl(Url);
+stored! {
+    WebhookUrl as String: |url| Param::Text(url.as_str().into()), |text| Self::stored(&text)
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidWebhookUrl {
@@ -185,6 +187,9 @@ impl fmt::Debug for WebhookUrl {
 /// sign with it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct WebhookSecret(Zeroizing<Vec<u8>>);
+stored! {
+    WebhookSecret as Vec<u8>: |secret| Param::Bytes(secret.as_bytes().into()), Self::stored
+}
 
 impl WebhookSecret {
     /// The number of random bytes of a new secret. The Standard Webhooks specification allows 24 to
@@ -216,12 +221,14 @@ impl fmt::Debug for WebhookSecret {
     }
 }
 
-/// The secrets of an endpoint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WebhookSecrets {
-    pub(crate) current: WebhookSecret,
-    /// The secret before the last rotation, and until when it also signs.
-    pub(crate) previous: Option<(WebhookSecret, Timestamp)>,
+group! {
+    /// The secrets of an endpoint.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct WebhookSecrets {
+        current: WebhookSecret = "secret",
+        /// The secret before the last rotation, and until when it also signs.
+        previous: Option<(WebhookSecret, Timestamp)> = ("previous_secret", "previous_until"),
+    }
 }
 
 impl WebhookSecrets {

@@ -159,15 +159,15 @@ pub(crate) enum Answer<T = Box<dyn Outcome>> {
     Replayed(StoredOutcome),
 }
 
-/// A transaction has a new step.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Moved {
-    pub(crate) version: TransactionVersion,
-    /// The new step. It is not stored, so a repeat does not have it.
-    pub(crate) last: Option<Box<LastStep>>,
+group! {
+    /// A transaction has a new step.
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) struct Moved {
+        version: TransactionVersion = ..,
+        /// The new step. It is not stored, so a repeat does not have it.
+        last: Option<Box<LastStep>> = [None],
+    }
 }
-
-group! { Moved { version: TransactionVersion = .., last: Option<Box<LastStep>> = [None] } }
 
 /// The last step of a trail, and the transaction's amounts after it.
 #[derive(Debug, Clone, PartialEq)]

@@ -264,7 +264,7 @@ async fn snapshot(
         questions.iter().map(|question| question.transaction.param()).collect();
     let apps: Vec<Param<'_>> = questions.iter().map(|question| question.app.param()).collect();
     let callers: Vec<Param<'_>> =
-        questions.iter().map(|question| question.caller.as_bytes().param()).collect();
+        questions.iter().map(|question| question.caller.param()).collect();
     let keys: Vec<Param<'_>> = questions.iter().map(|question| question.key.param()).collect();
     let [transactions_sql, trails_sql, keys_sql] = &*SNAPSHOT_SQL;
     let params: [&(dyn ToSql + Sync); 2] = [&transactions, &callers];

@@ -41,7 +41,7 @@ impl Store {
              WHERE digest = $1",
             App::of("apps")
         );
-        let read = self.query_one(&sql, &[key.as_bytes().param()], rows::stored_api_key).await?;
+        let read = self.query_one(&sql, &[key.param()], rows::stored_api_key).await?;
         Ok(self.api_keys.update(key, read, now()))
     }
 
@@ -63,7 +63,7 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<R>>, StoreError> {
-        let params = [caller.as_bytes().param(), id.param()];
+        let params = [caller.param(), id.param()];
         self.query_one(&rows::by_id::<R>(), &params, found).await
     }
 
@@ -109,7 +109,7 @@ impl Store {
         id: Id,
         caller: ApiKeyDigest,
     ) -> Result<Option<Found<Transaction>>, StoreError> {
-        let params = [caller.as_bytes().param(), id.param()];
+        let params = [caller.param(), id.param()];
         let trail_params = [id.param(), SHORT_TRAIL.param()];
         let statements: [Select<'_>; 2] = [(&TRANSACTION, &params), (&FIRST_STEPS, &trail_params)];
         let (mut transaction, mut steps) = (None, Vec::new());
@@ -177,7 +177,7 @@ impl Store {
              FROM webhooks WHERE id = $2",
             Webhook::of("webhooks")
         );
-        let params = [caller.as_bytes().param(), id.param()];
+        let params = [caller.param(), id.param()];
         self.query_one(&sql, &params, |columns| {
             Ok(Found { value: Webhook::read(columns)?, is_member: columns.read()? })
         })

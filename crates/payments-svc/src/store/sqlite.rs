@@ -93,7 +93,7 @@ impl Sqlite {
     ) -> Result<Option<Found<Snapshot>>, StoreError> {
         let SnapshotRequest { transaction, app, caller, key } = question;
         let [transactions_sql, trails_sql, keys_sql] = &*SNAPSHOT_SQL;
-        let params = [transaction.param(), caller.as_bytes().param()];
+        let params = [transaction.param(), caller.param()];
         let key_params = [app.param(), key.param()];
         let mut statements: Vec<Select<'_>> =
             vec![(transactions_sql, &params), (trails_sql, &params[..1])];

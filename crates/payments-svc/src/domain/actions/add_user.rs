@@ -21,14 +21,14 @@ pub(crate) struct AddUser {
     pub(crate) email: Email,
 }
 
-/// The user is a member.
-#[derive(Debug)]
-pub(crate) struct UserAdded {
-    /// Whether the user was a member before.
-    pub(crate) was_member: bool,
+group! {
+    /// The user is a member.
+    #[derive(Debug)]
+    pub(crate) struct UserAdded {
+        /// Whether the user was a member before.
+        was_member: bool = "was_member",
+    }
 }
-
-group! { UserAdded { was_member: bool = "was_member" } }
 
 impl Action for AddUser {
     type Outcome = UserAdded;

@@ -20,16 +20,14 @@ pub(crate) struct ConcludePayment {
     pub(crate) card: Option<Box<Card>>,
 }
 
-/// The outcome of a payment was recorded.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PaymentConcluded {
-    pub(crate) transaction: Id,
-    /// `None` if the payment succeeded.
-    pub(crate) error: Option<ProcessingError>,
-}
-
 group! {
-    PaymentConcluded { transaction: Id = "transaction", error: Option<ProcessingError> = "error" }
+    /// The outcome of a payment was recorded.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct PaymentConcluded {
+        transaction: Id = "transaction",
+        /// `None` if the payment succeeded.
+        error: Option<ProcessingError> = "error",
+    }
 }
 
 impl Action for ConcludePayment {

@@ -9,13 +9,13 @@ use crate::domain::{
 #[derive(Debug)]
 pub(crate) struct RecordDeliveries(pub(crate) Box<DeliveryReport>);
 
-#[derive(Debug)]
-pub(crate) struct DeliveriesRecorded {
-    /// Whether deliveries have failed for so long that the endpoint is disabled.
-    pub(crate) disables_webhook: bool,
+group! {
+    #[derive(Debug)]
+    pub(crate) struct DeliveriesRecorded {
+        /// Whether deliveries have failed for so long that the endpoint is disabled.
+        disables_webhook: bool = "disables_webhook",
+    }
 }
-
-group! { DeliveriesRecorded { disables_webhook: bool = "disables_webhook" } }
 
 impl Action for RecordDeliveries {
     type Outcome = DeliveriesRecorded;

@@ -13,12 +13,12 @@ pub(crate) struct SaveCard {
     pub(crate) notes: Option<Notes>,
 }
 
-#[derive(Debug)]
-pub(crate) struct CardSaved {
-    pub(crate) id: Id,
+group! {
+    #[derive(Debug)]
+    pub(crate) struct CardSaved {
+        id: Id = "id",
+    }
 }
-
-group! { CardSaved { id: Id = "id" } }
 
 impl Action for SaveCard {
     type Outcome = CardSaved;

@@ -1,5 +1,6 @@
 //! Validated strings of merchants. The constants `MAX_*` are numbers of characters, not bytes.
 
+use common::sql::stored;
 use email_address::{EmailAddress, Options};
 use iban::IbanLike as _;
 
@@ -151,11 +152,9 @@ fn is_at_most(text: &str, characters: usize) -> bool {
 
 macro_rules! texts {
     ($($name:ident)*) => {$(
-        impl $name {
-            pub(crate) fn stored(text: String) -> Self {
-                Self(text)
-            }
+        stored! { $name(String) }
 
+        impl $name {
             pub(crate) fn as_str(&self) -> &str {
                 &self.0
             }

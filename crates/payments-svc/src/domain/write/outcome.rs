@@ -2,7 +2,7 @@
 
 use std::{any::Any, fmt};
 
-use common::sql::{BadCell, Cell, ColumnError, Columns, Group, Kind, Param, Stored};
+use common::sql::{BadCell, ColumnError, Columns, Group, Kind, Param, stored};
 use serde_json::{Map, Value};
 
 use super::KeyState;
@@ -42,17 +42,7 @@ impl StoredOutcome {
     }
 }
 
-impl Stored for StoredOutcome {
-    const KIND: Kind = Kind::Text;
-
-    fn param(&self) -> Param<'_> {
-        Param::Text(self.0.as_str().into())
-    }
-
-    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
-        String::of(cell).map(Self)
-    }
-}
+stored! { StoredOutcome(String) }
 
 /// A stored outcome cannot be read: another program has changed the database.
 #[derive(Debug, thiserror::Error)]

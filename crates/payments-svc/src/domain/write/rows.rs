@@ -267,20 +267,14 @@ row! {
     }
 }
 
-/// The customer of a pending payment must answer 3-D Secure.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PendingChallenge {
-    pub(crate) card: Card,
-    /// The acquirer's ID of the challenge.
-    pub(crate) reference: String,
-    /// The deadline for the answer.
-    pub(crate) until: Timestamp,
-}
-
 group! {
-    PendingChallenge {
+    /// The customer of a pending payment must answer 3-D Secure.
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) struct PendingChallenge {
         card: Card = ..,
+        /// The acquirer's ID of the challenge.
         reference: String = "challenge",
+        /// The deadline for the answer.
         until: Timestamp = "challenge_until",
     }
 }

@@ -508,7 +508,7 @@ impl WriteSpec {
             currency: code.parse().unwrap(),
             amount: Amount::new(self.amount * 4).unwrap(),
             descriptor: descriptor(self.second_choice),
-            custom: (self.second_choice > 99).then(|| CustomData::stored(r#"{"a":1}"#.to_owned())),
+            custom: (self.second_choice > 99).then(|| CustomData::with(None, "a", "b").unwrap()),
             recurring: self.choice > 200,
             acquirer: Some(AcquirerName::Sandbox),
         }
@@ -666,7 +666,7 @@ fn url(number: u8) -> WebhookUrl {
 }
 
 fn reference(text: &str) -> AcquirerId {
-    AcquirerId::stored(text.to_owned())
+    text.parse().unwrap()
 }
 
 pub(crate) fn exchange() -> Exchange {
