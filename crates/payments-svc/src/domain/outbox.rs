@@ -52,7 +52,7 @@ pub(crate) struct SendingReport {
 }
 
 impl SendingReport {
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.done.len().saturating_add(self.postponed.len())
     }
 }
@@ -78,7 +78,7 @@ pub(crate) struct OutboxQueue {
 
 impl OutboxQueue {
     /// The number of entries.
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.transactions.values().map(BTreeMap::len).sum()
     }
 
@@ -105,8 +105,8 @@ impl OutboxQueue {
         None
     }
 
-    /// The next entry to send.
-    pub(crate) fn next(&mut self) -> Option<QueuedEntry> {
+    /// Takes the next entry to send.
+    pub(crate) fn take_next(&mut self) -> Option<QueuedEntry> {
         let waiting = self.transactions.get(&self.ready.pop_front()?)?;
         waiting.first_key_value().map(|(_, queued)| queued.clone())
     }

@@ -149,7 +149,7 @@ impl Undelivered {
     }
 
     /// The number of undelivered events in memory.
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.events.len().saturating_add(self.ahead.len())
     }
 

@@ -73,13 +73,13 @@ impl Outbox {
             let deadline = Instant::now() + RECORD_EVERY;
             let mut report = SendingReport::default();
             let read_at = self.store.database_time().await?;
-            if queue.len() < READ_BELOW {
+            if queue.count() < READ_BELOW {
                 after = self.read(&mut queue, (after, read_at), &mut report).await?;
             }
             let mut refused = Vec::new();
             loop {
                 while sending.len() < self.at_once
-                    && let Some(queued) = queue.next()
+                    && let Some(queued) = queue.take_next()
                 {
                     sending.push(self.send(queued));
                 }
@@ -100,7 +100,7 @@ impl Outbox {
                     Answer::None => {}
                 }
                 report.postponed.extend(queue.finish(entry.transaction, sent));
-                if report.len() >= MAX_REPORT || (sending.is_empty() && queue.len() == 0) {
+                if report.count() >= MAX_REPORT || (sending.is_empty() && queue.count() == 0) {
                     break;
                 }
             }
@@ -108,7 +108,7 @@ impl Outbox {
                 let refusal = RefuseEntry { entry, transaction, key };
                 let _recorded = self.store.write(refusal).await?;
             }
-            if report.len() > 0 {
+            if report.count() > 0 {
                 let _recorded = self.store.write(RecordSending(report)).await?;
             } else if sending.is_empty() {
                 sleep(FAST_INTERVAL).await;

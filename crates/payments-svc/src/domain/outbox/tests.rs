@@ -74,15 +74,16 @@ fn a_failed_entry_postpones_those_behind_it_and_no_others() {
         assert_eq!(queue.add(queued.clone(), now), None);
         assert_eq!(queue.add(queued, now), None, "added once");
     }
-    assert_eq!(queue.len(), 3);
-    let sent: Vec<Id> = std::iter::from_fn(|| queue.next()).map(|queued| queued.entry.id).collect();
+    assert_eq!(queue.count(), 3);
+    let sent: Vec<Id> =
+        std::iter::from_fn(|| queue.take_next()).map(|queued| queued.entry.id).collect();
     assert_eq!(sent, [id(1), id(2)]);
     let delay = Duration::from_secs(8);
     let postponed = [(id(1), 4), (id(3), 3)];
     let postponed = postponed.map(|(entry, attempts)| Postponed { entry, attempts, delay });
     assert_eq!(queue.finish(id(1_001), Sent::Failed), postponed);
     assert_eq!(queue.finish(id(1_002), Sent::Answered), []);
-    assert_eq!((queue.len(), queue.next()), (0, None));
+    assert_eq!((queue.count(), queue.take_next()), (0, None));
     // Meanwhile a further entry of the first transaction is read.
     let behind = Some((id(1), now + delay));
     let later = QueuedEntry { entry: entry(4, 1), attempts: 0, behind };
@@ -119,7 +120,7 @@ proptest! {
                     let postponed: Vec<_> =
                         read.into_iter().filter_map(|queued| queue.add(queued, now)).collect();
                     postpone(&mut rows, &postponed, now);
-                    if let Some(queued) = queue.next() {
+                    if let Some(queued) = queue.take_next() {
                         let before = sending.insert(queued.entry.transaction, queued.entry.id);
                         prop_assert_eq!(before, None, "one entry of a transaction at a time");
                     }

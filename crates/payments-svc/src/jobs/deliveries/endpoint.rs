@@ -251,7 +251,7 @@ impl EndpointTask {
 
     /// Takes the memory for a page of events. The first page needs none.
     fn has_memory_for_page(&mut self) -> bool {
-        let events = self.undelivered.len();
+        let events = self.undelivered.count();
         if events == 0 {
             self.permit = None;
             return true;
