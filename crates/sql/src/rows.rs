@@ -150,6 +150,25 @@ impl<R: Row> Rows<R> {
         self.0.values().any(|state| !matches!(state, State::Loaded(_)))
     }
 
+    /// Applies the changes to a table in memory.
+    ///
+    /// # Panics
+    /// If a new row exists, or an updated one does not.
+    pub fn apply(&self, table: &mut RowsByKey<R>)
+    where
+        R: Clone,
+    {
+        self.deleted_keys().for_each(|key| drop(table.remove(key)));
+        for row in self.updated_rows() {
+            let old = table.insert(row.key(), row.clone());
+            assert!(old.is_some(), "{:?} does not exist", row.key());
+        }
+        for row in self.new_rows() {
+            let old = table.insert(row.key(), row.clone());
+            assert!(old.is_none(), "{:?} exists", row.key());
+        }
+    }
+
     /// Deletes rows in the database.
     pub fn write_deletes<'a, W: RowWriter<'a>>(&'a self, writer: &mut W) -> Result<(), W::Error> {
         writer.delete(&R::DELETE, self.deleted_keys())
@@ -166,14 +185,28 @@ impl<R: Row> Rows<R> {
     }
 }
 
+/// A table in memory.
+pub type RowsByKey<R> = BTreeMap<<R as Row>::Key, R>;
+
+/// Reads whole tables of a database.
+pub trait TableReader {
+    /// All rows of a table.
+    fn table<R: Row>(&self) -> RowsByKey<R>;
+}
+
 /// Declares all rows of a batch, a field for each table. The order is the order in which they are
 /// written: first the deletes of all tables, then the updates, then the inserts. Keys are in order,
 /// too. So batches that write the same rows take locks in the same order, and never deadlock.
+///
+/// The second struct is a database in memory: these tables, and others that no batch loads.
 #[macro_export]
 macro_rules! rows {
     (
         $(#[$meta:meta])*
         $vis:vis struct $rows:ident { $($(#[$field_meta:meta])* $field:ident: $row:ty),* $(,)? }
+
+        $(#[$tables_meta:meta])*
+        $tables_vis:vis struct $tables:ident { $($other:ident: $other_row:ty),* $(,)? }
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq)]
@@ -194,6 +227,32 @@ macro_rules! rows {
                 $(self.$field.write_updates(writer)?;)*
                 $(self.$field.write_inserts(writer)?;)*
                 Ok(())
+            }
+        }
+
+        $(#[$tables_meta])*
+        #[derive(Debug, Clone, Default, PartialEq)]
+        $tables_vis struct $tables {
+            $($tables_vis $field: $crate::RowsByKey<$row>,)*
+            $($tables_vis $other: $crate::RowsByKey<$other_row>,)*
+        }
+
+        $(#[$tables_meta])*
+        impl $tables {
+            /// Reads all tables.
+            $tables_vis fn read(reader: &impl $crate::TableReader) -> Self {
+                Self { $($field: reader.table(),)* $($other: reader.table(),)* }
+            }
+
+            /// Panics if a table differs, with its name.
+            $tables_vis fn assert_equal(&self, other: &Self) {
+                $(assert_eq!(self.$field, other.$field, stringify!($field));)*
+                $(assert_eq!(self.$other, other.$other, stringify!($other));)*
+            }
+
+            /// Applies the changes of a batch.
+            $tables_vis fn apply_rows(&mut self, rows: &$rows) {
+                $(rows.$field.apply(&mut self.$field);)*
             }
         }
     };

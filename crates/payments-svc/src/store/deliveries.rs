@@ -144,14 +144,14 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
-
-    use super::*;
+    use super::{
+        super::sqlite::tests::{database, plan},
+        *,
+    };
 
     #[test]
     fn an_index_finds_the_rows_of_each_statement() {
-        let mut db = Connection::open_in_memory().unwrap();
-        super::super::sqlite::migrate(&mut db).unwrap();
+        let db = database();
         let (endpoint, retries, attempts) = (endpoint_sql(), retries_sql(), attempts_sql());
         for (sql, scanned, searched) in [
             (ENABLED, &["webhooks"][..], &["webhook_progress USING PRIMARY KEY (webhook=?)"][..]),
@@ -177,9 +177,7 @@ mod tests {
             ),
             (&attempts, &[], &["webhook_attempts USING PRIMARY KEY (webhook=?)"]),
         ] {
-            let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-            let plan: Vec<String> =
-                plan.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>().unwrap();
+            let plan = plan(&db, sql);
             let steps =
                 |verb: &'static str| plan.iter().filter_map(move |step| step.strip_prefix(verb));
             assert!(steps("SCAN ").eq(scanned.iter().copied()), "{plan:?}");

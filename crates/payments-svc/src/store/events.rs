@@ -205,30 +205,24 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
-
-    use super::*;
+    use super::{
+        super::sqlite::tests::{database, plan},
+        *,
+    };
 
     #[test]
     fn events_are_found_by_their_ids() {
-        let mut db = Connection::open_in_memory().unwrap();
-        super::super::sqlite::migrate(&mut db).unwrap();
-        let sql = format!("EXPLAIN QUERY PLAN {}", by_id_sql(3));
-        let mut plan = db.prepare(&sql).unwrap();
-        let plan: Vec<String> =
-            plan.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>().unwrap();
         let searched = [
             "SEARCH events USING PRIMARY KEY (id=?)",
             "SEARCH merchants USING PRIMARY KEY (id=?)",
             "SEARCH merchant_apps EXISTS USING PRIMARY KEY (merchant=? AND app=?)",
         ];
-        assert_eq!(plan, searched);
+        assert_eq!(plan(&database(), &by_id_sql(3)), searched);
     }
 
     #[test]
     fn a_page_reads_only_a_range_of_an_index_of_each_merchant() {
-        let mut db = Connection::open_in_memory().unwrap();
-        super::super::sqlite::migrate(&mut db).unwrap();
+        let db = database();
         for merchant in [None, Some(Id::MIN)] {
             for event_type in EventType::ALL.map(Some).into_iter().chain([None]) {
                 let index = match event_type {
@@ -239,13 +233,7 @@ mod tests {
                 };
                 for forward in [true, false] {
                     let sql = EventFilter { merchant, event_type }.page(forward);
-                    let plan: Vec<String> = db
-                        .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
-                        .unwrap()
-                        .query_map(([0; 12], [0; 12], [0xff; 12], 100), |row| row.get("detail"))
-                        .unwrap()
-                        .collect::<Result<_, _>>()
-                        .unwrap();
+                    let plan = plan(&db, &sql);
                     let steps = |of: &str| {
                         let step = |step: &&String| step.starts_with(&format!("SEARCH {of} "));
                         plan.iter().filter(step).collect::<Vec<_>>()

@@ -274,14 +274,14 @@ pub(super) fn placeholders(count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
-
-    use super::*;
+    use super::{
+        super::sqlite::tests::{database, plan},
+        *,
+    };
 
     #[test]
     fn every_page_is_an_index_range_that_needs_no_sort() {
-        let mut db = Connection::open_in_memory().unwrap();
-        super::super::sqlite::migrate(&mut db).unwrap();
+        let db = database();
         let mut lists =
             vec![List::users(), List::apps(), List::api_keys(), List::lines(), List::webhooks()];
         for filter in [None, Some(true), Some(false)] {
@@ -295,14 +295,7 @@ mod tests {
         }
         for list in lists {
             for forward in [true, false] {
-                let sql = format!("EXPLAIN QUERY PLAN {}", list.page(forward));
-                let plan: Vec<String> = db
-                    .prepare(&sql)
-                    .unwrap()
-                    .query_map(([0; 12], [0; 12], [0xff; 12], 100), |row| row.get("detail"))
-                    .unwrap()
-                    .collect::<Result<_, _>>()
-                    .unwrap();
+                let plan = plan(&db, &list.page(forward));
                 let is_window =
                     |step: &&String| step.contains("=? AND ") && step.contains(">? AND ");
                 assert_eq!(plan.iter().filter(is_window).count(), 1, "{plan:?}");

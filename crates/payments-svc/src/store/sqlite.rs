@@ -146,4 +146,4 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

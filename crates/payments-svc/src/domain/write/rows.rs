@@ -54,6 +54,10 @@ rows! {
         used_links: UsedLink,
         keys: KeyRow,
     }
+
+    /// The database in memory.
+    #[cfg(test)]
+    pub(crate) struct Tables { users: crate::domain::User }
 }
 
 row! {

@@ -72,7 +72,7 @@ mod tests {
     use rusqlite::Row;
 
     use super::*;
-    use crate::{domain::Id, store::sqlite::migrate};
+    use crate::{domain::Id, store::sqlite::tests::database};
 
     /// A step of a query plan: its number, the number of its parent step, its text.
     type Step = (i64, i64, String);
@@ -96,8 +96,7 @@ mod tests {
 
     #[test]
     fn no_rule_scans_a_table_inside_a_loop() {
-        let mut db = Connection::open_in_memory().unwrap();
-        migrate(&mut db).unwrap();
+        let db = database();
         for scope in [Scope::Everything, Scope::Since(Id::MIN)] {
             for rule in rules(scope) {
                 let plan = plan(&db, &rule.statement(scope, Dialect::Sqlite), scope);

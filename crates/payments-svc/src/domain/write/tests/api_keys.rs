@@ -20,21 +20,17 @@ impl Keys {
         Self { run, app }
     }
 
-    fn write(&mut self, action: impl Into<Box<dyn AnyAction>>) -> WriteResult {
-        self.run.single(&Write::from(action), (at(99), 0))
-    }
-
     fn create(&mut self, name: &str) -> Result<Id, Rejection> {
         let (app, digest) = (self.app, ApiKeyDigest::of(name));
         let name = Some(Name::new(name).unwrap());
-        let answer = self.write(CreateApiKey { app, name, digest })?;
+        let answer = self.run.execute(CreateApiKey { app, name, digest })?;
         let Answer::Executed(outcome) = answer else { panic!("{answer:?}") };
         let created: Box<dyn Any> = outcome;
         Ok(created.downcast::<ApiKeyDetails>().unwrap().id)
     }
 
     fn delete(&mut self, key: Id) -> WriteResult {
-        self.write(DeleteApiKey { app: self.app, key })
+        self.run.execute(DeleteApiKey { app: self.app, key })
     }
 
     fn ids(&self) -> Vec<Id> {
@@ -44,7 +40,7 @@ impl Keys {
 
     fn record(&mut self, key: Id, time: Timestamp) -> Option<Timestamp> {
         let uses = vec![ApiKeyUse { app: self.app, key, hour: hour_of(time) }];
-        assert!(self.write(RecordApiKeyUses { uses }).is_ok());
+        assert!(self.run.execute(RecordApiKeyUses { uses }).is_ok());
         self.run.tables.api_keys.get(&key)?.last_used
     }
 }
@@ -83,11 +79,9 @@ fn one_batch_keeps_the_last_of_two_keys() {
     let mut keys = Keys::new();
     let second = keys.create("second").unwrap();
     let app = keys.app;
-    let writes = [app, second].map(|key| Write::from(DeleteApiKey { app, key }));
-    let known = keys.run.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
-    let (answers, changes) = decide(known, &writes.each_ref()).unwrap();
+    let actions = [app, second].map(|key| DeleteApiKey { app, key }.into());
+    let answers = keys.run.execute_at_once(actions.into());
     assert_eq!(answers[1], Err(Rejection::LastApiKey));
-    keys.run.tables.apply(changes);
     assert_eq!(keys.ids(), [second]);
 }
 

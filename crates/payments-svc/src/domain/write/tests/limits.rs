@@ -1,12 +1,20 @@
 //! The limits of balances, and writes that panic.
 
-use super::*;
+use super::{
+    generators::{add_app, add_user, capture, create_app},
+    *,
+};
 use crate::domain::{
     Account, Amounts, Currency, Fee, LedgerEntry, LineKind, Money, MovementError, Overflow,
     Posting, TransactionChange, write,
 };
 
 const OVERFLOW: Rejection = Rejection::Movement(MovementError::Overflow(Overflow));
+
+/// A write about the first rows.
+fn spec(kind: Kind) -> WriteSpec {
+    WriteSpec { kind, choice: 1, second: 1, amount: 100, key: None }
+}
 
 /// Executes one write for the first transaction, with `balance` as the row of its merchant's
 /// balance. Returns the row afterwards.
@@ -15,8 +23,7 @@ fn moved(kind: Kind, balance: i64) -> Result<i64, Rejection> {
     let transaction = run.tables.transactions.values().next().unwrap();
     let row = (transaction.merchant, 0);
     run.tables.balances.get_mut(&row).unwrap().minor = balance;
-    let spec = WriteSpec { kind, choice: 1, second_choice: 1, amount: 100, key: None };
-    let writes = Batch::Writes(vec![spec]).writes(&run.tables, 99);
+    let writes = writes(&[spec(kind)], &run.tables, 99);
     let before = run.tables.clone();
     let answer = run.single(&writes[0], (at(99), 0));
     assert!(answer.is_ok() || run.tables == before);
@@ -26,19 +33,19 @@ fn moved(kind: Kind, balance: i64) -> Result<i64, Rejection> {
 #[test]
 fn a_capture_fills_a_balance_row_up_to_the_limit() {
     const MOST: i64 = 1 << 58;
-    let gain = moved(Kind::Capture, 0).unwrap();
+    let gain = moved(capture, 0).unwrap();
     assert!(gain > 0);
-    assert_eq!(moved(Kind::Capture, MOST - gain), Ok(MOST));
-    assert_eq!(moved(Kind::Capture, MOST - gain + 1), Err(OVERFLOW));
-    assert_eq!(moved(Kind::Capture, MOST), Err(OVERFLOW));
-    assert_eq!(moved(Kind::Capture, i64::MAX), Err(OVERFLOW));
+    assert_eq!(moved(capture, MOST - gain), Ok(MOST));
+    assert_eq!(moved(capture, MOST - gain + 1), Err(OVERFLOW));
+    assert_eq!(moved(capture, MOST), Err(OVERFLOW));
+    assert_eq!(moved(capture, i64::MAX), Err(OVERFLOW));
     // The sum of 16 rows, the most of any engine, does not overflow.
     assert!(MOST.checked_mul(16).is_some());
 }
 
 #[test]
 fn refunds_and_disputes_are_rejected_only_on_overflow() {
-    for kind in [Kind::Refund, Kind::Opened] {
+    for kind in [refund as Kind, open_dispute] {
         let gain = moved(kind, 0).unwrap();
         assert!(gain < 0);
         assert_eq!(moved(kind, i64::MAX), Ok(i64::MAX + gain));
@@ -51,12 +58,12 @@ fn refunds_and_disputes_are_rejected_only_on_overflow() {
 #[test]
 fn an_early_decision_and_its_dispute_are_booked_together() {
     let mut run = BatchTester::new();
-    let spec = |kind| WriteSpec { kind, choice: 9, second_choice: 1, amount: 100, key: None };
-    run.write(&Batch::Writes(vec![spec(Kind::Decided)]), 0);
+    let spec = |kind| WriteSpec { choice: 9, ..spec(kind) };
+    run.write(&[spec(decide_dispute)], 0);
     let transaction = run.tables.transactions.keys().nth(1).unwrap();
     let merchant = run.tables.transactions[transaction].merchant;
-    let opened = WriteSpec { amount: 101, ..spec(Kind::Opened) };
-    let opened = Batch::Writes(vec![opened]).writes(&run.tables, 99);
+    let opened = WriteSpec { amount: 101, ..spec(open_dispute) };
+    let opened = writes(&[opened], &run.tables, 99);
     for balance in [i64::MIN, i64::MIN + 3_000] {
         run.tables.balances.get_mut(&(merchant, 0)).unwrap().minor = balance;
         let before = run.tables.clone();
@@ -72,10 +79,8 @@ fn an_early_decision_and_its_dispute_are_booked_together() {
 #[test]
 fn the_index_of_a_panicking_write_is_returned() {
     let run = BatchTester::new();
-    let spec = |kind| WriteSpec { kind, choice: 1, second_choice: 1, amount: 100, key: None };
-    let specs =
-        vec![spec(Kind::AddApp), spec(Kind::AddUser), spec(Kind::CreateApp), spec(Kind::Capture)];
-    let writes = Batch::Writes(specs).writes(&run.tables, 99);
+    let kinds: [Kind; 4] = [add_app, add_user, create_app, capture];
+    let writes = writes(&kinds.map(spec), &run.tables, 99);
     let needs = Needs::of(&writes);
     // No IDs: the creation of the app panics.
     let known = run.tables.load(&needs, (at(99), Vec::new()), (SHARDS, 0));

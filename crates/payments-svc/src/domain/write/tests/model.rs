@@ -1,67 +1,28 @@
 //! The database as tables in memory: loads rows for a batch, and applies its changes. The tests of
 //! batches use it, and `store/sqlite` compares its database with it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{collections::BTreeMap, mem::take};
 
-use common::sql::{Row, Rows};
+use common::sql::{Row, Rows, RowsByKey};
 use jiff::Timestamp;
 
 use crate::domain::{
-    AcquirerId, AcquirerKey, Amounts, Capture, Decision, DisputeState, DisputedParts, FraudAlert,
-    Id, Invitation, LineKind, LinkDigest, Merchant, PayoutRequest, RefusedStep, Transaction,
-    TransactionState, User,
+    AcquirerId, AcquirerKey, Amounts, Capture, Decision, DisputeState, DisputedParts, Id,
+    Invitation, LineKind, PayoutRequest, RefusedStep, Transaction, TransactionState, User,
     write::{
-        ApiKeyRow, AppRow, AttemptRow, AuthorizationRow, Balance, BatchRows, CaptureRow,
-        CapturesToLoad, CardRow, Changes, CustomRow, DisputeRow, EventRow, ExpiryRow,
-        InvitationRow, KeyRow, KeyState, LineRow, LinkSecretRow, LoadedRows, LoadedTransaction,
-        MerchantApp, MerchantUser, Needs, NotificationRow, OutboxRow, PayoutRow, PayoutState,
-        PendingContext, PendingRow, PostingRow, ProgressRow, RefusedVoid, RetryRow, SliceRow,
-        StepRow, TransactionAmounts, TransactionRow, UsedLink, WebhookRow,
+        CapturesToLoad, Changes, DisputeRow, ExpiryRow, InvitationRow, KeyRow, KeyState, LineRow,
+        LoadedRows, LoadedTransaction, Needs, NotificationRow, PayoutRow, PayoutState,
+        PendingContext, Tables, TransactionAmounts, TransactionRow,
     },
 };
 
-/// All tables, by primary key.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Tables {
-    pub(crate) apps: BTreeMap<Id, AppRow>,
-    pub(crate) api_keys: BTreeMap<Id, ApiKeyRow>,
-    pub(crate) users: BTreeMap<Id, User>,
-    pub(crate) merchants: BTreeMap<Id, Merchant>,
-    pub(crate) balances: BTreeMap<(Id, i64), Balance>,
-    pub(crate) merchant_apps: BTreeMap<(Id, Id), MerchantApp>,
-    pub(crate) merchant_users: BTreeMap<(Id, Id), MerchantUser>,
-    pub(crate) invitations: BTreeMap<Id, InvitationRow>,
-    pub(crate) pending_payments: BTreeMap<Id, PendingRow>,
-    pub(crate) link_secrets: BTreeMap<Id, LinkSecretRow>,
-    pub(crate) used_links: BTreeMap<(Id, LinkDigest), UsedLink>,
-    pub(crate) transactions: BTreeMap<Id, TransactionRow>,
-    pub(crate) trail: BTreeMap<(Id, u32), StepRow>,
-    pub(crate) transaction_amounts: BTreeMap<Id, TransactionAmounts>,
-    pub(crate) customs: BTreeMap<Id, CustomRow>,
-    pub(crate) authorizations: BTreeMap<Id, AuthorizationRow>,
-    pub(crate) captures: BTreeMap<(Id, u32), CaptureRow>,
-    pub(crate) refused_voids: BTreeMap<(Id, u32), RefusedVoid>,
-    pub(crate) lines: BTreeMap<Id, LineRow>,
-    pub(crate) postings: BTreeMap<(Id, u32), PostingRow>,
-    pub(crate) outbox: BTreeMap<Id, OutboxRow>,
-    pub(crate) cards: BTreeMap<Id, CardRow>,
-    pub(crate) notifications: BTreeMap<AcquirerId, NotificationRow>,
-    pub(crate) disputes: BTreeMap<Id, DisputeRow>,
-    pub(crate) slices: BTreeMap<(Id, u32), SliceRow>,
-    pub(crate) fraud_alerts: BTreeMap<Id, FraudAlert>,
-    pub(crate) events: BTreeMap<Id, EventRow>,
-    pub(crate) payouts: BTreeMap<Id, PayoutRow>,
-    pub(crate) keys: BTreeMap<(Id, String), KeyRow>,
-    pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
-    pub(crate) webhook_progress: BTreeMap<Id, ProgressRow>,
-    /// By endpoint and event.
-    pub(crate) webhook_retries: BTreeMap<(Id, Id), RetryRow>,
-    /// By endpoint and number.
-    pub(crate) webhook_attempts: BTreeMap<(Id, u32), AttemptRow>,
-    pub(crate) expiry: BTreeMap<bool, ExpiryRow>,
-}
-
 impl Tables {
+    /// A new database.
+    pub(crate) fn new() -> Self {
+        let cursor = ExpiryRow { only: true, through: Id::MIN };
+        Self { expiry: BTreeMap::from([(true, cursor)]), ..Self::default() }
+    }
+
     /// Loads the rows of `needs` and no others. Each balance has `shards` rows. A booking gets the
     /// row with the index `free`.
     pub(crate) fn load(
@@ -95,8 +56,8 @@ impl Tables {
             if let Some(row) = self.pending_payments.get(id) {
                 let test = self.merchants[&row.payment.merchant].details.test;
                 let waiting = self.keys.values().find(|row| row.state == KeyState::InFlight(*id));
-                waiting.into_iter().for_each(|row| known.rows.keys.load(row.clone()));
                 let key = waiting.map(KeyRow::key);
+                load(&mut known.rows.keys, &self.keys, &key);
                 known.pending_payments.insert(*id, PendingContext { test, key });
             }
         }
@@ -105,7 +66,7 @@ impl Tables {
         load(&mut known.rows.apps, &self.apps, needs.apps.iter().chain(&needs.locked_apps));
         for app in &needs.locked_apps {
             let own = self.api_keys.values().filter(|row| row.app == *app);
-            own.for_each(|row| known.rows.api_keys.load(row.clone()));
+            load(&mut known.rows.api_keys, &self.api_keys, own.map(|row| &row.id));
             let own = self.webhooks.values().filter(|row| row.app == *app);
             let own: Vec<Id> = own.map(|row| row.id).collect();
             load(&mut known.rows.webhooks, &self.webhooks, &own);
@@ -157,20 +118,13 @@ impl Tables {
 
     /// The needs that load every row.
     pub(crate) fn all(&self) -> Needs {
-        let pairs = |members: Vec<Id>| -> BTreeSet<(Id, Id)> {
-            let of = |merchant: &Id| {
-                members.iter().map(|member| (*merchant, *member)).collect::<Vec<_>>()
-            };
-            self.merchants.keys().flat_map(of).collect()
-        };
         let opened = self.disputes.values().map(|row| (row.transaction, &row.reference));
         let waits = self.notifications.values();
         let waits = waits.filter_map(|row| Some((row.transaction, &row.waiting.as_ref()?.0)));
         let named = |(id, dispute): (Id, &AcquirerId)| (id, dispute.as_str().to_owned());
-        let email = |user: &User| user.email.as_str().to_ascii_lowercase();
-        let emails: Vec<_> = self.users.values().map(email).collect();
-        let merchants = self.merchants.keys();
-        let emails = merchants.flat_map(|id| emails.iter().map(|email| (*id, email.clone())));
+        // All members are loaded below.
+        let emails = self.users.values();
+        let emails = emails.map(|user| (Id::MIN, user.email.as_str().to_ascii_lowercase()));
         let refusals = self.trail.values();
         let refusals = refusals.filter_map(|row| Some((row.transaction, row.acquirer_key?)));
         Needs {
@@ -185,8 +139,8 @@ impl Tables {
             locked_apps: self.apps.keys().copied().collect(),
             users: self.users.keys().copied().collect(),
             emails: emails.collect(),
-            merchant_users: pairs(self.users.keys().copied().collect()),
-            merchant_apps: pairs(self.apps.keys().copied().collect()),
+            merchant_users: self.merchant_users.keys().copied().collect(),
+            merchant_apps: self.merchant_apps.keys().copied().collect(),
             notifications: self.notifications.keys().map(|id| id.as_str().to_owned()).collect(),
             disputes: opened.chain(waits).map(named).collect(),
             invitations: self.invitations.keys().copied().collect(),
@@ -312,89 +266,41 @@ impl Tables {
         Some(PayoutState { run, merchant, held, is_done })
     }
 
-    /// Applies the changes: deletes, then updates, then inserts. Panics if a row is inserted twice,
-    /// or if an updated row does not exist.
-    pub(crate) fn apply(&mut self, changes: Changes) {
-        self.apply_rows(&changes.rows);
-        self.users.extend(changes.users.into_values().map(|user| (user.id, user)));
-    }
-
-    fn apply_rows(&mut self, rows: &BatchRows) {
-        for webhook in rows.retries_of_webhooks.deleted_keys() {
-            self.webhook_retries.retain(|(of, _), _| of != webhook);
+    /// Applies the changes. Panics if a row is inserted twice, or if an updated row does not exist.
+    pub(crate) fn apply(&mut self, mut changes: Changes) {
+        let rows = &mut changes.rows;
+        let retries = take(&mut rows.retries_of_webhooks);
+        for deleted in retries.deleted_keys() {
+            self.webhook_retries.retain(|(webhook, _), _| webhook != deleted);
         }
-        for webhook in rows.attempts_of_webhooks.deleted_keys() {
-            self.webhook_attempts.retain(|(of, _), _| of != webhook);
-        }
-        for restarted in rows.retries_of_webhooks.updated_rows() {
+        for restarted in retries.updated_rows() {
             let own = self.webhook_retries.values_mut();
             let own = own.filter(|row| row.webhook == restarted.webhook);
             own.for_each(|row| row.failures = restarted.failures);
         }
-        for membership in rows.invitations_of_users.deleted_keys() {
+        for deleted in take(&mut rows.attempts_of_webhooks).deleted_keys() {
+            self.webhook_attempts.retain(|(webhook, _), _| webhook != deleted);
+        }
+        for membership in take(&mut rows.invitations_of_users).deleted_keys() {
             self.invitations.retain(|_, row| (row.merchant, row.user) != *membership);
         }
-        apply(&mut self.apps, &rows.apps);
-        apply(&mut self.api_keys, &rows.api_keys);
-        apply(&mut self.merchants, &rows.merchants);
-        apply(&mut self.balances, &rows.balances);
-        apply(&mut self.invitations, &rows.invitations);
-        apply(&mut self.merchant_users, &rows.merchant_users);
-        apply(&mut self.merchant_apps, &rows.merchant_apps);
-        apply(&mut self.webhooks, &rows.webhooks);
-        apply(&mut self.webhook_progress, &rows.webhook_progress);
-        apply(&mut self.webhook_retries, &rows.webhook_retries);
-        apply(&mut self.webhook_attempts, &rows.webhook_attempts);
-        apply(&mut self.link_secrets, &rows.link_secrets);
-        apply(&mut self.pending_payments, &rows.pending_payments);
-        apply(&mut self.transactions, &rows.transactions);
-        for row in rows.transactions.new_rows() {
+        for &TransactionRow { id, .. } in rows.transactions.new_rows() {
             let (captured, refunded, voided, disputed, steps) = (0, 0, 0, 0, 0);
-            let id = row.id;
             let amounts = TransactionAmounts { id, captured, refunded, voided, disputed, steps };
-            self.transaction_amounts.insert(row.id, amounts);
+            self.transaction_amounts.insert(id, amounts);
         }
-        apply(&mut self.transaction_amounts, &rows.transaction_amounts);
-        apply(&mut self.customs, &rows.customs);
-        apply(&mut self.authorizations, &rows.authorizations);
-        apply(&mut self.trail, &rows.trail);
-        apply(&mut self.captures, &rows.captures);
-        apply(&mut self.outbox, &rows.outbox);
-        apply(&mut self.disputes, &rows.disputes);
-        apply(&mut self.notifications, &rows.notifications);
-        apply(&mut self.keys, &rows.keys);
-        self.expiry.extend(rows.expiry.iter().map(|row| (row.only, row.clone())));
-        apply(&mut self.lines, &rows.lines);
-        apply(&mut self.postings, &rows.postings);
-        apply(&mut self.payouts, &rows.payouts);
-        apply(&mut self.cards, &rows.cards);
-        apply(&mut self.slices, &rows.slices);
-        apply(&mut self.refused_voids, &rows.refused_voids);
-        apply(&mut self.fraud_alerts, &rows.fraud_alerts);
-        apply(&mut self.events, &rows.events);
-        apply(&mut self.used_links, &rows.used_links);
+        self.apply_rows(rows);
+        self.users.extend(changes.users.into_values().map(|user| (user.id, user)));
     }
 }
 
 /// Loads the rows with these keys.
 fn load<'a, R: Row + Clone + 'a>(
     rows: &mut Rows<R>,
-    table: &BTreeMap<R::Key, R>,
+    table: &RowsByKey<R>,
     keys: impl IntoIterator<Item = &'a R::Key>,
 ) where
     R::Key: 'a,
 {
     keys.into_iter().filter_map(|key| table.get(key)).for_each(|row| rows.load(row.clone()));
-}
-
-/// Deletes, updates and inserts rows. Panics if a row is inserted twice, or if an updated row does
-/// not exist.
-fn apply<R: Row + Clone>(table: &mut BTreeMap<R::Key, R>, rows: &Rows<R>) {
-    rows.deleted_keys().for_each(|key| drop(table.remove(key)));
-    for row in rows.updated_rows() {
-        assert!(table.insert(row.key(), row.clone()).is_some(), "{:?} does not exist", row.key());
-    }
-    for row in rows.new_rows() {
-        assert!(table.insert(row.key(), row.clone()).is_none(), "{:?} comes twice", row.key());
-    }
 }

@@ -20,22 +20,18 @@ impl Endpoint {
         let (&webhook, row) = run.tables.webhooks.first_key_value().unwrap();
         let app = row.app;
         let mut endpoint = Self { run, app, webhook };
-        endpoint.write(endpoint.report(20)).unwrap();
+        endpoint.write(record(endpoint.results(20))).unwrap();
         endpoint
     }
 
     fn write(&mut self, action: impl Into<Box<dyn AnyAction>>) -> WriteResult {
-        self.run.single(&Write::from(action), (at(99), 0))
+        self.run.execute(action)
     }
 
     /// Writes these actions in one batch, and expects that none is rejected.
     fn write_at_once(&mut self, actions: Vec<Box<dyn AnyAction>>) {
-        let writes: Vec<Write> = actions.into_iter().map(Write::from).collect();
-        let known = self.run.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
-        let borrowed: Vec<&Write> = writes.iter().collect();
-        let (answers, changes) = decide(known, &borrowed).unwrap();
+        let answers = self.run.execute_at_once(actions);
         assert!(answers.iter().all(Result::is_ok), "{answers:?}");
-        self.run.tables.apply(changes);
     }
 
     fn results(&self, position: u64) -> DeliveryReport {
@@ -51,10 +47,6 @@ impl Endpoint {
             attempts: Vec::new(),
             gives_up: false,
         }
-    }
-
-    fn report(&self, position: u64) -> Box<dyn AnyAction> {
-        record(self.results(position))
     }
 
     /// A report that the delivery of these events has failed.
@@ -96,15 +88,18 @@ impl Endpoint {
 
     /// The recorded retries: the events, and whether they have failed.
     fn retries(&self) -> Vec<(Id, bool)> {
-        let rows = self.run.tables.webhook_retries.iter();
-        let own = rows.filter(|((webhook, _), _)| *webhook == self.webhook);
-        own.map(|((_, event), retry)| (*event, retry.failures.is_some())).collect()
+        let rows = self.run.tables.webhook_retries.values();
+        let own = rows.filter(|row| row.webhook == self.webhook);
+        own.map(|row| (row.event, row.failures.is_some())).collect()
     }
 
-    fn attempts(&self) -> Vec<&DeliveryAttempt> {
-        let rows = self.run.tables.webhook_attempts.iter();
-        let own = rows.filter(|((webhook, _), _)| *webhook == self.webhook);
-        own.map(|(_, row)| &row.attempt).collect()
+    /// The events of the recorded attempts, in order.
+    fn attempts(&self) -> Vec<Id> {
+        let rows = self.run.tables.webhook_attempts.values();
+        let own = rows.filter(|row| row.webhook == self.webhook);
+        let mut events: Vec<Id> = own.map(|row| row.attempt.event).collect();
+        events.sort();
+        events
     }
 
     fn disabled(&self) -> Option<DisableReason> {
@@ -225,16 +220,12 @@ fn the_last_hundred_attempts_are_kept() {
         endpoint.write(record(endpoint.attempted(events))).unwrap();
         assert_eq!(endpoint.progress().next_attempt, next);
     }
-    let mut kept: Vec<Id> = endpoint.attempts().iter().map(|attempt| attempt.event).collect();
-    kept.sort();
-    assert_eq!(kept, (30..130).map(id).collect::<Vec<_>>());
+    assert_eq!(endpoint.attempts(), (30..130).map(id).collect::<Vec<_>>());
     // In one batch, a row is written once.
     let twice = vec![record(endpoint.attempted(130..210)), second(endpoint.attempted(210..290))];
     endpoint.write_at_once(twice);
-    let mut kept: Vec<Id> = endpoint.attempts().iter().map(|attempt| attempt.event).collect();
-    kept.sort();
-    assert_eq!(kept, (190..290).map(id).collect::<Vec<_>>());
-    assert_eq!(u32::try_from(kept.len()), Ok(MAX_RECORDED_ATTEMPTS));
+    assert_eq!(endpoint.attempts(), (190..290).map(id).collect::<Vec<_>>());
+    assert_eq!(MAX_RECORDED_ATTEMPTS, 100);
 }
 
 #[test]
@@ -262,7 +253,7 @@ fn an_endpoint_is_deleted_with_all_that_belongs_to_it() {
         let mut endpoint = Endpoint::new();
         let before = endpoint.run.tables.webhook_progress.len();
         endpoint.write(record(endpoint.failed(&[1]))).unwrap();
-        let late = endpoint.report(30);
+        let late = record(endpoint.results(30));
         let actions = [
             record(endpoint.failed(&[3])),
             second(endpoint.attempted(0..9)),

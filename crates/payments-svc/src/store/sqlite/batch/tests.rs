@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use common::{progress::Progress, sql::Group as _};
+use common::{
+    progress::Progress,
+    sql::{Row, RowsByKey, TableReader},
+};
 use proptest::{
     prelude::*,
     strategy::ValueTree as _,
@@ -12,29 +15,28 @@ use proptest::{
 use super::*;
 use crate::{
     domain::write::{
-        RetryRow, decide,
-        tests::{
-            generators::{Batch, batches, setup_batches},
-            model::Tables,
-        },
+        Tables, decide,
+        tests::generators::{WriteSpec, batches, setup_batches, writes},
     },
     store::{
         check::Scope,
-        sqlite::{check::findings, migrate},
+        sqlite::{
+            check::findings,
+            tests::{database, plan},
+        },
     },
 };
 
-fn database() -> Connection {
-    let mut db = Connection::open_in_memory().unwrap();
-    migrate(&mut db).unwrap();
-    db
-}
+struct Database<'a>(&'a Connection);
 
-/// The steps of the query plan.
-fn plan(db: &Connection, sql: &str) -> Vec<String> {
-    let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-    let steps = plan.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>();
-    steps.unwrap()
+impl TableReader for Database<'_> {
+    fn table<R: Row>(&self) -> RowsByKey<R> {
+        let table = R::INSERT.name;
+        let sql = format!("SELECT {} FROM {table}", R::of(table));
+        let mut statement = self.0.prepare(&sql).unwrap();
+        let rows = statement.raw_query().mapped(|row| Ok(R::read(&mut Columns::from(row))?));
+        rows.map(|row| row.map(|row| (row.key(), row)).unwrap()).collect()
+    }
 }
 
 /// A database, and tables in memory that must have the same rows.
@@ -48,12 +50,12 @@ pub(in super::super) struct SqliteAndModel {
 impl SqliteAndModel {
     /// `db` must be empty.
     pub(in super::super) fn of(db: Connection) -> Self {
-        Self { db, ids: new_ids(), tables: Tables::default(), batch: 1 }
+        Self { db, ids: new_ids(), tables: Tables::new(), batch: 1 }
     }
 
     /// Writes a batch to both, and compares the answers and the changes.
-    pub(in super::super) fn write(&mut self, batch: &Batch) {
-        let writes = batch.writes(&self.tables, self.batch);
+    pub(in super::super) fn write(&mut self, batch: &[WriteSpec]) {
+        let writes = writes(batch, &self.tables, self.batch);
         let borrowed: Vec<&Write> = writes.iter().collect();
         let open = self.db.transaction().unwrap();
         let known = load(&open, &borrowed, &mut self.ids).unwrap();
@@ -68,14 +70,15 @@ impl SqliteAndModel {
         self.batch += 1;
     }
 
-    /// Runs all rules of `check`, and compares the retries of deliveries, which no batch loads.
+    /// Compares all tables, and runs all rules of `check`.
     fn check(&self) {
-        let sql = format!("SELECT {} FROM webhook_retries", RetryRow::of("webhook_retries"));
-        let mut statement = self.db.prepare(&sql).unwrap();
-        let retries =
-            statement.raw_query().mapped(|row| Ok(RetryRow::read(&mut Columns::from(row))?));
-        let retries: Vec<RetryRow> = retries.collect::<Result<_, _>>().unwrap();
-        assert!(retries.iter().eq(self.tables.webhook_retries.values()));
+        let mut stored = Tables::read(&Database(&self.db));
+        stored.captures.values_mut().for_each(|row| row.capture = row.capture());
+        // These rows name those of other tables.
+        stored.invitations_of_users.clear();
+        stored.retries_of_webhooks.clear();
+        stored.attempts_of_webhooks.clear();
+        stored.assert_equal(&self.tables);
         findings(&self.db, Scope::Everything, &Progress::new("check"))
             .unwrap()
             .into_result()
