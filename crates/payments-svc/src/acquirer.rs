@@ -12,12 +12,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::time::timeout;
-
-use crate::domain::{
+use payments_domain::{
     AcquirerName, AcquirerOutcome, Amount, Authorization, Card, CardDetails, CardToken, Challenge,
     ChallengeAnswer, Currency, Descriptor, Id, Notification, OutboxEntry, ProcessingError,
 };
+use tokio::time::timeout;
 
 mod client;
 mod http;

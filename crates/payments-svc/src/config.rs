@@ -20,12 +20,12 @@ use common::{
 };
 use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
+use payments_domain::{
+    AcquirerName, Bic, Debtor, Iban, Id, Money, PayoutFormat, Ppm, Pricing, SepaName,
+};
 use url::{Host, Url};
 
-use crate::{
-    domain::{AcquirerName, Bic, Debtor, Iban, Id, Money, PayoutFormat, Ppm, Pricing, SepaName},
-    store::StoreConfig,
-};
+use crate::store::StoreConfig;
 
 pub(crate) const DEFAULT_PORT: &str = "5002";
 

@@ -4,7 +4,7 @@
 //!    delay the others.
 //! 2. A job that fails logs `job not done` and runs again at the next tick. It finds its work in
 //!    the store each time and keeps no state of it in memory, so a restart loses nothing.
-//! 3. Every replica runs every job. Most jobs read without locks, and `domain` decides again under
+//! 3. Every replica runs every job. Most jobs read without locks, and `payments-domain` decides again under
 //!    the lock: the first conclusion of a payment counts, and a void with nothing pending is
 //!    refused.
 //! 4. The outbox, expiry and the deletion of idempotency keys need a [`Lease`], so that one replica
@@ -32,7 +32,6 @@ use tokio::{
 use crate::{
     acquirer::Acquirers,
     app::Payments,
-    domain::actions::{DeleteEvents, DeleteKeys, SaveExpiryCursor},
     rates::{ExchangeRates, RatesError},
     store::{OldTransaction, Store, StoreError},
 };
@@ -49,6 +48,7 @@ pub(crate) use invitations::Invitations;
 
 use lease::Lease;
 use outbox::Outbox;
+use payments_domain::actions::{DeleteEvents, DeleteKeys, SaveExpiryCursor};
 
 /// Interval of the jobs whose delay is visible outside: payments, disputes, the outbox, exchange
 /// rates and metrics.

@@ -11,10 +11,10 @@ use icu_experimental::dimension::currency::{
     CurrencyCode, formatter::CurrencyFormatter, options::Width,
 };
 use icu_locale::Locale;
+use payments_domain::{Country, Currency, DecimalAmount, DeclineGroup, Money};
 use unic_langid::LanguageIdentifier;
 
 use self::cldr::Cldr;
-use crate::domain::{Country, Currency, DecimalAmount, DeclineGroup, Money};
 
 /// The text of a language's file.
 macro_rules! file {
@@ -319,9 +319,9 @@ mod tests {
         ast::{Entry, Expression, InlineExpression, Message, Pattern, PatternElement},
         parser,
     };
+    use payments_domain::{Amount, ProcessingError};
 
     use super::*;
-    use crate::domain::{Amount, ProcessingError};
 
     fn chosen(locale: Option<&str>, accepted: &'static str) -> &'static str {
         let header = (header::ACCEPT_LANGUAGE, HeaderValue::from_static(accepted));

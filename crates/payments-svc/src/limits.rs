@@ -12,11 +12,9 @@ use common::limits::{
     Budget, ClientAddress, HashedKey, KeyedHash, Limited, Permit, Rate, RateLimiter, Refused,
     Reserved,
 };
+use payments_domain::{CardNumber, Id, ProcessingError};
 
-use crate::{
-    config::LimitsConfig,
-    domain::{CardNumber, Id, ProcessingError},
-};
+use crate::config::LimitsConfig;
 
 /// The limit of declines at a merchant, as a multiple of the limit of one client address there.
 const MERCHANT_FACTOR: u32 = 10;

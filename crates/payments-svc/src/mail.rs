@@ -10,12 +10,10 @@ use lettre::{
     },
     transport::smtp::{Error, client::AsyncSmtpConnection, response::Code},
 };
+use payments_domain::{Invitation, Name};
 use tokio::{sync::watch::Receiver, time::timeout};
 
-use crate::{
-    domain::{Invitation, Name},
-    language::Language,
-};
+use crate::language::Language;
 
 mod server;
 
@@ -152,11 +150,11 @@ fn text(invitation: &Invitation, language: &Language) -> String {
 #[cfg(test)]
 mod tests {
     use lettre::transport::smtp::extension::ClientId;
+    use payments_domain::{Country, Email, Id};
     use secrecy::SecretString;
     use tokio::sync::watch::channel;
 
     use super::*;
-    use crate::domain::{Country, Email, Id};
 
     fn mail(country: &str, app: Option<&str>) -> String {
         let url = SecretString::from("smtp://mail.example");

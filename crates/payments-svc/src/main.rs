@@ -7,7 +7,6 @@ use common::{config::or_exit, exit::finish, operations, process, progress};
 mod acquirer;
 mod app;
 mod config;
-mod domain;
 mod file;
 mod formula;
 mod http;

@@ -11,7 +11,6 @@ use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
     config::{Config, PayoutOptions},
-    domain::{Currency, Iban, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer},
     file::NewFile,
     formula,
     store::{self, PaidRun, now},
@@ -20,6 +19,7 @@ use crate::{
 mod pain001;
 
 use pain001::pain001;
+use payments_domain::{Currency, Iban, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer};
 
 const HEADER: [&str; 7] = ["id", "merchant", "name", "iban", "currency", "amount", "reference"];
 

@@ -9,8 +9,7 @@ use std::{
 };
 
 use jiff::{Timestamp, tz::TimeZone};
-
-use crate::domain::{Currency, Exchange, InvalidRates, NoRate, Ppm, Rates, Terms};
+use payments_domain::{Currency, Exchange, InvalidRates, NoRate, Ppm, Rates, Terms};
 
 /// Why there are no exchange rates.
 #[derive(Debug, thiserror::Error)]

@@ -17,10 +17,6 @@ use jiff::civil::Date;
 
 use crate::{
     config::{Config, ReconcileOptions, SettlementFormat},
-    domain::{
-        AcquirerName, BookedOperation, Currency, Difference, Money, Movement, Overflow, Ppm,
-        Reconciliation, SettledOperation, Tariff, Totals,
-    },
     formula,
     store::{self, Settlement},
 };
@@ -32,6 +28,10 @@ mod stripe;
 
 use file::{Row, SettlementFile};
 use malformed::Malformed;
+use payments_domain::{
+    AcquirerName, BookedOperation, Currency, Difference, Money, Movement, Overflow, Ppm,
+    Reconciliation, SettledOperation, Tariff, Totals,
+};
 
 const HEADER: [&str; 6] = ["kind", "line", "operation", "transaction", "here", "there"];
 

@@ -8,16 +8,16 @@ use common::{
     files::Files,
     store::OpenError,
 };
+use payments_domain::{
+    Country, Descriptor, Email, Iban, Id, Merchant, MerchantDetails, Name, Website,
+    actions::{CreateApp, CreateMerchant},
+    write::Rejection,
+};
 use uuid::Uuid;
 
 use crate::{
     app::new_api_key,
     config::Config,
-    domain::{
-        Country, Descriptor, Email, Iban, Id, Merchant, MerchantDetails, Name, Website,
-        actions::{CreateApp, CreateMerchant},
-        write::Rejection,
-    },
     file::NewFile,
     store::{Store, StoreError},
 };

@@ -16,6 +16,7 @@ use common::{
     store::OpenError,
     telemetry::Traffic,
 };
+use payments_domain::AcquirerName;
 use prometheus::Registry;
 use tokio::{net::TcpListener, sync::watch::Receiver, task::JoinSet};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -27,7 +28,6 @@ use crate::{
     },
     app::{Declines, Defaults, Payments, SignatureKey, UnknownNotifications},
     config::Config,
-    domain::AcquirerName,
     http::{self, Api},
     jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Invitations, Jobs},
     limits::Limits,

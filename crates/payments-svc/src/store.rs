@@ -10,8 +10,8 @@
 //!    each process.
 //! 3. The engine begins a database transaction and loads the rows that the batch needs (`load`).
 //!    PostgreSQL locks them as well, because other processes write to the database, too.
-//! 4. `domain::write::decide` decides all writes of the batch in memory. Each write sees the
-//!    changes of the writes before it. Every rule that changes data is in `domain`, so both engines
+//! 4. `payments_domain::write::decide` decides all writes of the batch in memory. Each write sees the
+//!    changes of the writes before it. Every rule that changes data is in `payments-domain`, so both engines
 //!    behave the same.
 //! 5. The engine writes the changed rows (`tables`) and commits. The idempotency key is one of
 //!    these rows: a key and its effect exist together or not at all.
@@ -45,11 +45,6 @@ use common::{
 };
 use jiff::Timestamp;
 
-use crate::domain::{
-    AcquirerId, ApiKeyUse, Currency, Iban, Id, Payout, PayoutRun,
-    write::{Action, Answer, KeyedRequest, Rejection, Write},
-};
-
 mod api_keys;
 mod batch;
 mod check;
@@ -74,6 +69,10 @@ pub(crate) use common::sqlite::LookUp;
 pub(crate) use deliveries::Endpoint;
 pub(crate) use events::EventFilter;
 pub(crate) use import::import;
+use payments_domain::{
+    AcquirerId, ApiKeyUse, Currency, Iban, Id, Payout, PayoutRun,
+    write::{Action, Answer, KeyedRequest, Rejection, Write},
+};
 pub(crate) use postgres::Postgres;
 pub(crate) use reconcile::{ReconcileError, Settlement};
 pub(crate) use rows::Resource;

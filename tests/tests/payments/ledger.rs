@@ -44,7 +44,7 @@ impl Rate {
 
     /// The value of one euro at the rates of test merchants.
     fn of(currency: &str) -> Self {
-        let rates = include_str!("../../../crates/payments-svc/assets/rates.xml");
+        let rates = include_str!("../../../crates/payments-domain/assets/rates.xml");
         let (_, quote) = rates.split_once(&format!("currency=\"{currency}\" rate=\"")).unwrap();
         let (units, _) = quote.split_once('"').unwrap();
         let (whole, places) = units.split_once('.').unwrap();

@@ -15,6 +15,10 @@ use common::{
     tls::{self, TlsError},
 };
 use jiff::Timestamp;
+use payments_domain::{
+    AcquirerKey, AcquirerOutcome, Authorization, Challenge, ChallengeAnswer, OutboxEntry,
+    OutboxKind, ProcessingError, ThreeDSecure,
+};
 use reqwest::{
     Client, Method, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderName},
@@ -28,10 +32,6 @@ use super::{
     NoAnswer,
     client::{self, UnreadBody},
     signature::{SignatureError, SignatureKey},
-};
-use crate::domain::{
-    AcquirerKey, AcquirerOutcome, Authorization, Challenge, ChallengeAnswer, OutboxEntry,
-    OutboxKind, ProcessingError, ThreeDSecure,
 };
 
 const PROTOCOL: HeaderName = HeaderName::from_static("acquirer-protocol");

@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use payments_domain::{
+    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, Authorization, CardDetails, Challenge,
+    ChallengeAnswer, FraudReason, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
+};
 use tokio::time::sleep;
 
 use super::{
     AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution,
     NoAnswer,
-};
-use crate::domain::{
-    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, Authorization, CardDetails, Challenge,
-    ChallengeAnswer, FraudReason, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
 };
 
 /// Prefix of references. The last four digits of the card follow.
@@ -189,8 +189,9 @@ fn coded(end: &str) -> ProcessingError {
 
 #[cfg(test)]
 mod tests {
+    use payments_domain::{CardNumber, Expiry, SecurityCode};
+
     use super::*;
-    use crate::domain::{CardNumber, Expiry, SecurityCode};
 
     fn card(number: &str, year: i64) -> CardDetails {
         CardDetails {

@@ -19,10 +19,6 @@ use super::{
     AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution,
     NoAnswer, Preparation,
 };
-use crate::domain::{
-    AcquirerOutcome, Authorization, Card, CardDetails, CardToken, Challenge, ChallengeAnswer,
-    Currency, Descriptor, OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure,
-};
 
 mod amount;
 mod client;
@@ -34,6 +30,10 @@ use client::{Client, Form};
 pub(crate) use client::{StripeError, authorization};
 use payment_intent::{
     Created, PaymentIntent, PaymentMethod, Refund, RefundList, SetupIntent, SetupStatus, Status,
+};
+use payments_domain::{
+    AcquirerOutcome, Authorization, Card, CardDetails, CardToken, Challenge, ChallengeAnswer,
+    Currency, Descriptor, OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure,
 };
 
 /// The code of a refusal, because the state of the PaymentIntent does not allow the request.

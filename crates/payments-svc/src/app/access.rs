@@ -1,12 +1,10 @@
 //! Identifies apps by their API keys, and checks their access to the resources of merchants.
 
 use bytes::Bytes;
+use payments_domain::{ApiKeyDigest, App, Event, Id, Transaction, Webhook, write::AppRow};
 
 use super::{error::Error, payments::Payments};
-use crate::{
-    domain::{ApiKeyDigest, App, Event, Id, Transaction, Webhook, write::AppRow},
-    store::{Found, LookUp, Resource, Snapshot, Store, StoreError},
-};
+use crate::store::{Found, LookUp, Resource, Snapshot, Store, StoreError};
 
 /// A resource of a merchant, which every app of the merchant may read, or of an app.
 pub(crate) trait Accessible: Sized + Send {

@@ -1,18 +1,16 @@
 //! Apps and their API keys.
 
 use common::limits::ClientAddress;
+use payments_domain::{
+    ApiKey, App, Id, Name,
+    actions::{CreateApp, DeleteApiKey, RecordApiKeyUses},
+    write::ApiKeyRow,
+};
 use secrecy::SecretString;
 use uuid::Uuid;
 
 use super::{error::Error, payments::Payments};
-use crate::{
-    domain::{
-        ApiKey, App, Id, Name,
-        actions::{CreateApp, DeleteApiKey, RecordApiKeyUses},
-        write::ApiKeyRow,
-    },
-    store::StoreError,
-};
+use crate::store::StoreError;
 
 /// A new random key. The store keeps only its digest.
 pub(crate) fn new_api_key() -> ApiKey {

@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use super::{charges::Charge, declines::Origin, error::Error, once::Written, payments::Payments};
-use crate::{
-    acquirer::CardSource,
-    domain::{
-        AcquirerOutcome, Amount, CardDetails, CardOnFile, Currency, CustomData, Descriptor, Id,
-        Merchant, Notes, Payment, ProcessingError,
-        actions::{CardSaved, PaymentConcluded, SaveCard},
-        write::KeyedRequest,
-    },
+use payments_domain::{
+    AcquirerOutcome, Amount, CardDetails, CardOnFile, Currency, CustomData, Descriptor, Id,
+    Merchant, Notes, Payment, ProcessingError,
+    actions::{CardSaved, PaymentConcluded, SaveCard},
+    write::KeyedRequest,
 };
+
+use super::{charges::Charge, declines::Origin, error::Error, once::Written, payments::Payments};
+use crate::acquirer::CardSource;
 
 /// A payment that a merchant's server makes with a stored card.
 pub(crate) struct RecurringPayment {

@@ -35,6 +35,16 @@ use std::sync::Arc;
 
 use common::error::Cause;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use payments_domain::{
+    AcquirerKey, AcquirerName, AcquirerOutcome, Authorization, Card, CardDetails, CardToken,
+    Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, Payment, ProcessingError,
+    Receipt, UnansweredPayment,
+    actions::{
+        BeginPayment, ChallengePayment, ConcludePayment, PaymentBegun, PaymentConcluded,
+        PreparePayment,
+    },
+    write::{Answer, KeyedRequest, Rejection},
+};
 use tokio::time::timeout;
 
 use super::{
@@ -47,16 +57,6 @@ use crate::{
     acquirer::{
         AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, NoAnswer,
         Preparation,
-    },
-    domain::{
-        AcquirerKey, AcquirerName, AcquirerOutcome, Authorization, Card, CardDetails, CardToken,
-        Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, Payment, ProcessingError,
-        Receipt, UnansweredPayment,
-        actions::{
-            BeginPayment, ChallengePayment, ConcludePayment, PaymentBegun, PaymentConcluded,
-            PreparePayment,
-        },
-        write::{Answer, KeyedRequest, Rejection},
     },
     store::{StoreError, now},
 };

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use common::limits::{ClientAddress, Refused};
+use payments_domain::{CardNumber, Id, ProcessingError};
 use prometheus::{IntCounterVec, Opts, Registry};
 
-use crate::{
-    domain::{CardNumber, Id, ProcessingError},
-    limits::{Admitted, Customer, Limits},
-};
+use crate::limits::{Admitted, Customer, Limits};
 
 /// An attempt to pay with a card at a merchant, or to save it.
 #[derive(Debug, Clone, Copy)]

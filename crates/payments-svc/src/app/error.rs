@@ -2,12 +2,9 @@
 //! Module `web` adds the status and the stable name.
 
 use common::limits;
+use payments_domain::{FieldError, MovementError, NoRate, write::Rejection};
 
-use crate::{
-    acquirer::NoAnswer,
-    domain::{FieldError, MovementError, NoRate, write::Rejection},
-    store::StoreError,
-};
+use crate::{acquirer::NoAnswer, store::StoreError};
 
 /// Why a request failed, in the words that the caller reads.
 #[derive(Debug, thiserror::Error)]

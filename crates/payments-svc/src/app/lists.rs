@@ -2,15 +2,13 @@
 //! in memory as a whole.
 
 use futures_util::{FutureExt as _, future::BoxFuture};
+use payments_domain::{
+    ApiKeyDetails, ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant,
+    PageQuery, Transaction, TransactionTerms, User, Webhook,
+};
 
 use super::{access::Credentials, error::Error, payments::Payments};
-use crate::{
-    domain::{
-        ApiKeyDetails, ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant,
-        PageQuery, Transaction, TransactionTerms, User, Webhook,
-    },
-    store::{EventFilter, Found, Owner, Store, StoreError},
-};
+use crate::store::{EventFilter, Found, Owner, Store, StoreError};
 
 /// Reads one piece of a list.
 pub(crate) type List<T> =

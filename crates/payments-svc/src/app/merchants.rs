@@ -1,14 +1,14 @@
 //! Merchants and their members.
 
 use common::limits::ClientAddress;
-use uuid::Uuid;
-
-use super::{error::Error, once::Written, payments::Payments};
-use crate::domain::{
+use payments_domain::{
     App, Email, Id, Merchant, MerchantDetails,
     actions::{AddUser, CreateMerchant, UserAdded},
     write::KeyedRequest,
 };
+use uuid::Uuid;
+
+use super::{error::Error, once::Written, payments::Payments};
 
 impl Payments {
     /// Creates a merchant with `app` as its first member.

@@ -1,15 +1,14 @@
 //! Captures, refunds and voids. The store books them immediately, together with an outbox entry
 //! that a job sends to the acquirer. They therefore need no pending payment.
 
-use super::{error::Error, once::Written, payments::Payments};
-use crate::{
-    domain::{
-        Amount, Currency, Descriptor, Exchange, MovementRequest, NoRate, Terms, TransactionTerms,
-        actions::Move,
-        write::{KeyedRequest, Moved},
-    },
-    store::{Snapshot, now},
+use payments_domain::{
+    Amount, Currency, Descriptor, Exchange, MovementRequest, NoRate, Terms, TransactionTerms,
+    actions::Move,
+    write::{KeyedRequest, Moved},
 };
+
+use super::{error::Error, once::Written, payments::Payments};
+use crate::store::{Snapshot, now};
 
 /// A capture, refund or void of a part of a transaction, or of all of it, as the caller sends it.
 pub(crate) enum MovementInput {

@@ -2,16 +2,14 @@
 //! even if a balance becomes negative.
 
 use jiff::Timestamp;
+use payments_domain::{
+    AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Currency, Decision, Id, NoRate,
+    Notification, actions::RecordNotification, write::Rejection,
+};
 use prometheus::{IntCounter, Registry};
 
 use super::{error::Error, payments::Payments};
-use crate::{
-    domain::{
-        AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Currency, Decision, Id, NoRate,
-        Notification, actions::RecordNotification, write::Rejection,
-    },
-    store::{OverdueDispute, Snapshot, StoreError, now},
-};
+use crate::store::{OverdueDispute, Snapshot, StoreError, now};
 
 /// Why a notification was not booked.
 #[derive(Debug, thiserror::Error)]

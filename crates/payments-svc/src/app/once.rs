@@ -25,17 +25,15 @@
 use std::time::Duration;
 
 use common::sql::Group;
+use payments_domain::{
+    FieldError, Id, Transaction,
+    actions::PaymentConcluded,
+    write::{KeyRow, KeyState, KeyedRequest, Moved, Rejection, StoredOutcome},
+};
 use tokio::time::{Instant, sleep};
 
 use super::{error::Error, movements::MovementInput, payments::Payments};
-use crate::{
-    domain::{
-        FieldError, Id, Transaction,
-        actions::PaymentConcluded,
-        write::{KeyRow, KeyState, KeyedRequest, Moved, Rejection, StoredOutcome},
-    },
-    store::{Snapshot, StoreError},
-};
+use crate::store::{Snapshot, StoreError};
 
 /// Maximum time that a repeat waits for the first request with its key.
 const IN_FLIGHT_WAIT: Duration = Duration::from_secs(5);

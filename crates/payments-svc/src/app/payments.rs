@@ -7,19 +7,15 @@ use common::{
     limits::Budget,
     sql::{Group, Row},
 };
+use payments_domain::{
+    Pricing,
+    write::{Action, Answer, KeyedRequest},
+};
 use tokio_util::task::TaskTracker;
 
 use super::{declines::Declines, error::Error, once::Written};
 use crate::{
-    acquirer::Acquirers,
-    domain::{
-        Pricing,
-        write::{Action, Answer, KeyedRequest},
-    },
-    limits::Limits,
-    rates::ExchangeRates,
-    store::Store,
-    webhook::Sender,
+    acquirer::Acquirers, limits::Limits, rates::ExchangeRates, store::Store, webhook::Sender,
 };
 
 /// Default values, for a request of a caller or an acquirer that does not contain them.

@@ -1,16 +1,15 @@
-//! The sandbox clocks of apps: see [`crate::domain::SandboxClock`].
+//! The sandbox clocks of apps: see [`payments_domain::SandboxClock`].
 
 use std::time::Duration;
 
-use super::{notifications::NotificationError, payments::Payments};
-use crate::{
-    domain::{
-        Id, MovementRequest, SandboxClock,
-        actions::{FinishAdvance, Move},
-        write::Rejection,
-    },
-    store::{AdvancedApp, OldTransaction, StoreError},
+use payments_domain::{
+    Id, MovementRequest, SandboxClock,
+    actions::{FinishAdvance, Move},
+    write::Rejection,
 };
+
+use super::{notifications::NotificationError, payments::Payments};
+use crate::store::{AdvancedApp, OldTransaction, StoreError};
 
 impl Payments {
     /// Ends all that is due after the advances of apps. An error does not stop the other apps; the

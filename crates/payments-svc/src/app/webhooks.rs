@@ -1,10 +1,9 @@
 //! The endpoints of apps.
 
+use payments_domain::{Delivery, DeliveryAttempt, Id, InvalidWebhookUrl, Webhook, WebhookUrl};
+
 use super::{error::Error, payments::Payments};
-use crate::{
-    domain::{Delivery, DeliveryAttempt, Id, InvalidWebhookUrl, Webhook, WebhookUrl},
-    webhook::Message,
-};
+use crate::webhook::Message;
 
 impl Payments {
     /// Reads the address of an endpoint. The settings decide which ones are allowed.

@@ -9,11 +9,11 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
+use payments_domain::{ApiKeyDigest, App, Id};
 
 use super::{api::Api, idempotency, output};
 use crate::{
     app::{self, Accessible, Credentials, Snapshot},
-    domain::{ApiKeyDigest, App, Id},
     web::Error,
 };
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
+use payments_domain::{ApiKeyDetails, Id, Name, actions::CreateApiKey};
 use serde::Serialize;
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
 };
 use crate::{
     app::{Written, new_api_key},
-    domain::{ApiKeyDetails, Id, Name, actions::CreateApiKey},
     web::{Error, as_date, as_optional_date, as_text, envelope},
 };
 

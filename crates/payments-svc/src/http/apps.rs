@@ -9,6 +9,10 @@ use axum::{
 };
 use common::limits::ClientAddress;
 use jiff::Timestamp;
+use payments_domain::{
+    App, Id, Merchant, Name,
+    actions::{AddApp, RevokeApp},
+};
 use serde::Serialize;
 
 use super::{
@@ -20,10 +24,6 @@ use super::{
 };
 use crate::{
     app::Written,
-    domain::{
-        App, Id, Merchant, Name,
-        actions::{AddApp, RevokeApp},
-    },
     web::{Body, Error, as_date, as_text, envelope},
 };
 

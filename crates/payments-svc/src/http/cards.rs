@@ -2,12 +2,12 @@
 
 use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
+use payments_domain::{Id, Merchant, Notes, SavedCard};
 use serde::Serialize;
 
 use super::{access::Permitted, idempotency::Once, output};
 use crate::{
     app::Written,
-    domain::{Id, Merchant, Notes, SavedCard},
     web::{Error, as_date, as_text, envelope, json},
 };
 

@@ -2,16 +2,14 @@
 
 use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
+use payments_domain::{Dispute, Id, Reason};
 use serde::Serialize;
 
 use super::{
     access::{Caller, Permitted},
     list::{self, Query},
 };
-use crate::{
-    domain::{Dispute, Id, Reason},
-    web::{Error, Fields, Reported, as_date, as_text, envelope},
-};
+use crate::web::{Error, Fields, Reported, as_date, as_text, envelope};
 
 /// The disputes of a merchant, or of one of its transactions.
 pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Response, Error> {

@@ -2,6 +2,7 @@
 
 use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
+use payments_domain::{Event, EventData, Id, Payout, Transaction};
 use serde::Serialize;
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     app::EventFilter,
-    domain::{Event, EventData, Id, Payout, Transaction},
     web::{Error, Fields, Reported, as_date, as_text, envelope},
 };
 

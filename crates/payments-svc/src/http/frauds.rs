@@ -2,6 +2,7 @@
 
 use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
+use payments_domain::{FraudAlert, FraudReason, Id};
 use serde::Serialize;
 
 use super::{
@@ -9,10 +10,7 @@ use super::{
     disputes,
     list::{self, Query},
 };
-use crate::{
-    domain::{FraudAlert, FraudReason, Id},
-    web::{Error, as_date, as_optional_date, as_text, envelope},
-};
+use crate::web::{Error, as_date, as_optional_date, as_text, envelope};
 
 /// The alerts of a merchant, or of one of its transactions.
 pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Response, Error> {

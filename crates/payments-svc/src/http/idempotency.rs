@@ -27,15 +27,15 @@ use axum::{
     http::{HeaderMap, HeaderName},
 };
 use common::sql::Group;
+use payments_domain::{
+    App, FieldError,
+    write::{Action, KeyedRequest},
+};
 use sha2::{Digest as _, Sha256};
 
 use super::api::Api;
 use crate::{
     app::{self, Payments, Written},
-    domain::{
-        App, FieldError,
-        write::{Action, KeyedRequest},
-    },
     web::{Body, Error},
 };
 

@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
+use payments_domain::{BalanceLine, Id, LineKind, Merchant};
 use serde::Serialize;
 
 use super::{
@@ -12,10 +13,7 @@ use super::{
     list::{self, Query},
     output::MoneyOutput,
 };
-use crate::{
-    domain::{BalanceLine, Id, LineKind, Merchant},
-    web::{Error, as_date, as_text},
-};
+use crate::web::{Error, as_date, as_text};
 
 pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
     query.answer(query.payments.lines(merchant.resource.id)).await

@@ -26,11 +26,11 @@ use axum::{
 };
 use common::{error::Cause, limits::Budget};
 use futures_util::{StreamExt as _, future::ready, stream};
+use payments_domain::{FieldError, Id, MAX_PAGE_SIZE, PageQuery};
 
 use super::api::Api;
 use crate::{
     app::{List, Payments, StoreError},
-    domain::{FieldError, Id, MAX_PAGE_SIZE, PageQuery},
     web::{Error, Fields, Reported, fields},
 };
 
@@ -125,7 +125,7 @@ pub(super) trait Item: Send + 'static {
 macro_rules! item {
     ($item:ty, $output:expr) => {
         impl $crate::http::list::Item for $item {
-            fn id(&self) -> $crate::domain::Id {
+            fn id(&self) -> payments_domain::Id {
                 self.id
             }
 

@@ -3,6 +3,12 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
+use payments_domain::{
+    Country, Currency, Descriptor, Email, Iban, InvalidCurrency, LinkSecret, Merchant,
+    MerchantDetails, MerchantUpdate, Name, Website,
+    actions::{SetLinkSecret, UpdateMerchant},
+    write::LinkSecretRow,
+};
 use uuid::Uuid;
 
 use super::{
@@ -14,12 +20,6 @@ use super::{
 };
 use crate::{
     app::{self, Written},
-    domain::{
-        Country, Currency, Descriptor, Email, Iban, InvalidCurrency, LinkSecret, Merchant,
-        MerchantDetails, MerchantUpdate, Name, Website,
-        actions::{SetLinkSecret, UpdateMerchant},
-        write::LinkSecretRow,
-    },
     web::{Body, Error, Fields, Reported, envelope},
 };
 

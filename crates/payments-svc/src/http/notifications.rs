@@ -10,14 +10,14 @@ use axum::{
     http::{HeaderMap, StatusCode},
 };
 use jiff::Timestamp;
+use payments_domain::{
+    AcquirerEvent, AcquirerId, Amount, Decision, FraudReason, Name, Notification, Reason,
+    acquirer_time,
+};
 
 use super::api::Api;
 use crate::{
     app::{self, Payments, SignatureError, SignatureKey, now},
-    domain::{
-        AcquirerEvent, AcquirerId, Amount, Decision, FraudReason, Name, Notification, Reason,
-        acquirer_time,
-    },
     web::{Body, Error, Fields, Reported},
 };
 

@@ -5,13 +5,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use common::config::duration;
+use payments_domain::{AdvanceBy, InvalidAdvance, actions::AdvanceClock};
 
 use super::{access::Caller, idempotency::Once, output};
-use crate::{
-    app::Written,
-    domain::{AdvanceBy, InvalidAdvance, actions::AdvanceClock},
-    web::Error,
-};
+use crate::{app::Written, web::Error};
 
 /// Makes everything of the app's test merchants older. A job ends what is due by then.
 pub(super) async fn advance(Caller(caller): Caller, request: Once) -> Result<Response, Error> {

@@ -8,14 +8,14 @@ use axum::{
     http::{HeaderMap, StatusCode},
 };
 use jiff::Timestamp;
+use payments_domain::{
+    AcquirerEvent, AcquirerId, AcquirerName, Amount, Currency, Decision, FraudReason, Notification,
+    Reason,
+};
 
 use super::{api::Api, notifications::verify};
 use crate::{
     app::{self, now, stripe_units},
-    domain::{
-        AcquirerEvent, AcquirerId, AcquirerName, Amount, Currency, Decision, FraudReason,
-        Notification, Reason,
-    },
     web::{Body, Error, Fields, Reported},
 };
 

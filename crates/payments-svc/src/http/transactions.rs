@@ -7,6 +7,7 @@ use axum::{
     response::Response,
     routing::{MethodRouter, post},
 };
+use payments_domain::{Amount, Descriptor, Merchant};
 
 use super::{
     access::{LoadedTransaction, Permitted, TransactionJson},
@@ -17,7 +18,6 @@ use super::{
 };
 use crate::{
     app::{MovementInput, RecurringPayment, StoredCard, Written},
-    domain::{Amount, Descriptor, Merchant},
     web::{Error, Fields, Reported, json},
 };
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
+use payments_domain::{Email, Id, Merchant, User, actions::RevokeUser};
 use serde::Serialize;
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
 };
 use crate::{
     app::Written,
-    domain::{Email, Id, Merchant, User, actions::RevokeUser},
     web::{Error, as_date, as_text, envelope},
 };
 

@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
+use payments_domain::{
+    Delivery, DeliveryAttempt, DeliveryOutcome, EventTypes, Id, Name, Webhook, WebhookDetails,
+    WebhookSecret, WebhookUpdate,
+    actions::{CreateWebhook, DeleteWebhook, ReplayWebhook, RotateWebhook, UpdateWebhook},
+};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -16,11 +21,6 @@ use super::{
 };
 use crate::{
     app::{Message, now},
-    domain::{
-        Delivery, DeliveryAttempt, DeliveryOutcome, EventTypes, Id, Name, Webhook, WebhookDetails,
-        WebhookSecret, WebhookUpdate,
-        actions::{CreateWebhook, DeleteWebhook, ReplayWebhook, RotateWebhook, UpdateWebhook},
-    },
     web::{Body, Error, Fields, Reported, as_date, as_optional_date, as_text, envelope},
 };
 

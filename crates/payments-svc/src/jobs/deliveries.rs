@@ -37,7 +37,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::warn;
 use crate::{
-    domain::{Event, Id},
     store::{Store, StoreError, now},
     webhook::Sender,
 };
@@ -48,6 +47,7 @@ mod metrics;
 pub(crate) use metrics::DeliveryMetrics;
 
 use endpoint::EndpointTask;
+use payments_domain::{Event, Id};
 
 /// The maximum number of endpoints that one process delivers to.
 const MAX_ENDPOINTS: u16 = 10_000;
@@ -124,7 +124,7 @@ impl Shared {
 
 /// The task of an endpoint.
 struct Running {
-    /// As in [`Progress`](crate::domain::Progress).
+    /// As in [`Progress`](payments_domain::Progress).
     generation: u32,
     _permit: Permit,
     task: AbortHandle,

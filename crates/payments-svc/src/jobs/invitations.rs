@@ -4,6 +4,10 @@
 use std::time::Duration;
 
 use common::error::Cause;
+use payments_domain::{
+    Id, Invitation,
+    actions::{RemoveInvitation, StartInvitationAttempt},
+};
 use tokio::{
     task::JoinSet,
     time::{MissedTickBehavior, interval},
@@ -12,10 +16,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::warn;
 use crate::{
-    domain::{
-        Id, Invitation,
-        actions::{RemoveInvitation, StartInvitationAttempt},
-    },
     mail::Mailer,
     store::{Store, StoreError},
 };

@@ -7,17 +7,16 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use common::error::Cause;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
+use payments_domain::{
+    AcquirerName, GIVE_UP_AFTER, Id, OutboxEntry, OutboxQueue, QueuedEntry, SendingReport, Sent,
+    actions::{RecordSending, RefuseEntry},
+};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{FAST_INTERVAL, Lease, warn};
 use crate::{
     acquirer::{Acquirers, Execution},
     app::{NotificationError, Payments},
-    domain::{
-        AcquirerName, GIVE_UP_AFTER, Id, OutboxEntry, OutboxQueue, QueuedEntry, SendingReport,
-        Sent,
-        actions::{RecordSending, RefuseEntry},
-    },
     store::{Store, StoreError, now},
 };
 

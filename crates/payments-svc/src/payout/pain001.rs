@@ -11,9 +11,9 @@ use std::io;
 
 use askama::Template;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use payments_domain::{Debtor, Id, Payout, SepaName, sepa_sum};
 
 use super::reference;
-use crate::domain::{Debtor, Id, Payout, SepaName, sepa_sum};
 
 #[derive(Template)]
 #[template(path = "pain001.xml")]

@@ -3,9 +3,8 @@
 use std::{fmt::Write as _, sync::LazyLock};
 
 use axum::{http::header, response::IntoResponse};
+use payments_domain::Scheme;
 use sha2::{Digest as _, Sha256};
-
-use crate::domain::Scheme;
 
 const STYLE: &str = include_str!("../../assets/page/page.css");
 

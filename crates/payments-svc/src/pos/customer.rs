@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
 use common::limits::ClientAddress;
+use payments_domain::{
+    Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry, FieldError,
+    Merchant, Notes, Payment, SecurityCode,
+};
 
 use super::settings::Settings;
 use crate::{
     app::{self, Charge, Origin, Payments},
-    domain::{
-        Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry, FieldError,
-        Merchant, Notes, Payment, SecurityCode,
-    },
     web::{Body, Error, Fields, Reported, json},
 };
 

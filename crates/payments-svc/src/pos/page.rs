@@ -10,6 +10,10 @@ use axum::{
 };
 use common::{error::Cause, limits::ClientAddress};
 use jiff::Timestamp;
+use payments_domain::{
+    Amount, CardDetails, CardNumber, CardToken, ChallengeAnswer, Currency, Expiry, Id, Payment,
+    Scheme, SecurityCode, actions::PaymentConcluded,
+};
 use uuid::Uuid;
 
 use super::{
@@ -23,10 +27,6 @@ use super::{
 };
 use crate::{
     app::{self, Charge, Origin, PaymentState, Payments, now},
-    domain::{
-        Amount, CardDetails, CardNumber, CardToken, ChallengeAnswer, Currency, Expiry, Id, Payment,
-        Scheme, SecurityCode, actions::PaymentConcluded,
-    },
     web::{Body, Error, fields},
 };
 

@@ -8,9 +8,10 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use payments_domain::FieldError;
 
 use super::{asset::VERSION, language::Language, view};
-use crate::{app, domain::FieldError, web::Error};
+use crate::{app, web::Error};
 
 #[derive(Template)]
 #[template(path = "problem.html")]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
+use payments_domain::{Currency, DeclineGroup, Expiry, Id, ProcessingError, Receipt};
 
 use super::{
     asset::VERSION,
@@ -10,7 +11,6 @@ use super::{
     language::Language,
     visit::{AmountErrors, Visit, WrongCurrency, link_url},
 };
-use crate::domain::{Currency, DeclineGroup, Expiry, Id, ProcessingError, Receipt};
 
 /// Asks for the currency and the amount that the link leaves open.
 #[derive(Template)]

@@ -8,6 +8,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use common::limits::ClientAddress;
+use payments_domain::{
+    Amount, Currency, FieldError, Link, Merchant, Money, Name,
+    write::{KeyedRequest, LinkSecretRow, UsedLink},
+};
 use sha2::{Digest as _, Sha256};
 use url::{Url, form_urlencoded};
 use uuid::{NoContext, Timestamp as UuidTime, Uuid};
@@ -21,10 +25,6 @@ use super::{
 };
 use crate::{
     app::{self, Attempt, Origin, Payments, now},
-    domain::{
-        Amount, Currency, FieldError, Link, Merchant, Money, Name,
-        write::{KeyedRequest, LinkSecretRow, UsedLink},
-    },
     web::{Error, Fields, Reported, fields},
 };
 

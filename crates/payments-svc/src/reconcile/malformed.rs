@@ -3,9 +3,9 @@
 use std::fmt::Display;
 
 use jiff::civil::Date;
+use payments_domain::{Currency, Difference, DifferenceKind, Money};
 
 use super::file::Row;
-use crate::domain::{Currency, Difference, DifferenceKind, Money};
 
 /// The maximum number of characters of a malformed value that are shown.
 const MAX_SHOWN: usize = 80;

@@ -1,10 +1,13 @@
 //! The settlement file of the acquirer protocol. `docs/acquirer-protocol.md` describes it.
 
+use payments_domain::{
+    AcquirerKey, Currency, DifferenceKind, Id, Money, Movement, SettledOperation,
+};
+
 use super::{
     file::{Row, SettlementFile},
     malformed::{Malformed, amount, check_width, date, value},
 };
-use crate::domain::{AcquirerKey, Currency, DifferenceKind, Id, Money, Movement, SettledOperation};
 
 const HEADER: [&str; 7] =
     ["operation", "type", "transactionId", "currency", "amount", "fee", "settled"];

@@ -6,12 +6,13 @@
 //! 3. Stripe can settle in another currency than that of the payment. The columns
 //!    `customer_facing_…` have the amount of the payment.
 
+use payments_domain::{
+    Currency, DifferenceKind, InvalidCurrency, InvalidMajorUnits, Money, Movement, SettledOperation,
+};
+
 use super::{
     file::{Row, SettlementFile},
     malformed::{Malformed, amount, check_width, date, text, value},
-};
-use crate::domain::{
-    Currency, DifferenceKind, InvalidCurrency, InvalidMajorUnits, Money, Movement, SettledOperation,
 };
 
 /// The columns that the report must have. It can have others.

@@ -19,9 +19,8 @@ use std::{
 
 use common::limits::{Budget, Limited, Permit};
 use jiff::Timestamp;
+use payments_domain::{ApiKeyDigest, ApiKeyUse, App, Id, hour_of};
 use quick_cache::sync::Cache;
-
-use crate::domain::{ApiKeyDigest, ApiKeyUse, App, Id, hour_of};
 
 /// The maximum number of keys in the cache.
 const CACHE: usize = 100_000;

@@ -8,8 +8,7 @@ use std::{
 };
 
 use common::batch::{Cost, Decided, Failure, Limits, Panicked};
-
-use crate::domain::{
+use payments_domain::{
     Id,
     write::{Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes},
 };

@@ -1,12 +1,12 @@
 //! Reads of the job that delivers events to the endpoints of apps.
 
 use common::sql::{Columns, Group, Param, Stored as _};
-
-use super::{Engine, Store, StoreError};
-use crate::domain::{
+use payments_domain::{
     DeliveryAttempt, Id, MAX_RECORDED_ATTEMPTS, Progress, Retry, Webhook, WebhookSecrets,
     write::{RetryRow, WebhookRow},
 };
+
+use super::{Engine, Store, StoreError};
 
 /// Enabled endpoints. Their number does not grow with the events.
 const ENABLED: &str = "SELECT webhook, generation

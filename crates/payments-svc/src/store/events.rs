@@ -7,15 +7,15 @@
 use std::collections::HashMap;
 
 use common::sql::{ColumnError, Columns, Group as _, Param, Stored as _};
+use payments_domain::{
+    ApiKeyDigest, Dispute, Event, EventData, EventType, Fact, FraudAlert, Id, NewEvent, PageQuery,
+    Transaction, write::PayoutRow,
+};
 
 use super::{
     Found, Store, StoreError,
     lists::placeholders,
     rows::{LoadedEvent, LoadedTrail, Resource as _},
-};
-use crate::domain::{
-    ApiKeyDigest, Dispute, Event, EventData, EventType, Fact, FraudAlert, Id, NewEvent, PageQuery,
-    Transaction, write::PayoutRow,
 };
 
 /// The types that the index `rare_events` does not contain. Most events of a merchant have one of

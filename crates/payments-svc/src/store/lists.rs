@@ -14,14 +14,14 @@
 use std::collections::HashMap;
 
 use common::sql::{ColumnError, Columns, Group as _, Param, Stored as _};
+use payments_domain::{
+    ApiKeyDetails, App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step,
+    Transaction, User, Webhook,
+};
 
 use super::{
     Engine, Owner, SHORT_TRAIL, Store, StoreError,
     rows::{self, LoadedTrail, Resource},
-};
-use crate::domain::{
-    ApiKeyDetails, App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step,
-    Transaction, User, Webhook,
 };
 
 struct List {

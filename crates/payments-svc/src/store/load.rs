@@ -22,8 +22,7 @@
 use std::collections::BTreeSet;
 
 use common::sql::{ColumnError, Columns, Group, Kind, Param, Row as _, Stored as _};
-
-use crate::domain::{
+use payments_domain::{
     Amounts, DisputeState, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep,
     Slice, TransactionState, Website, merchant_title,
     write::{

@@ -9,13 +9,13 @@ use common::{
     progress::Progress,
     sql::{ColumnError, Columns, Group as _, Param},
 };
-
-use super::{PaidRun, PayoutError, rows};
-use crate::domain::{
+use payments_domain::{
     Currency, Iban, Id, PayoutRequest, PayoutRun,
     actions::PayOut,
     write::{PayoutRow, Write},
 };
+
+use super::{PaidRun, PayoutError, rows};
 
 const OPEN: &str =
     "INSERT INTO payout_runs (day, test, format) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";

@@ -21,7 +21,6 @@ use super::{
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest, SnapshotRows, statements},
     sqlite::RowCallback,
 };
-use crate::domain::Id;
 
 mod batch;
 mod check;
@@ -34,6 +33,7 @@ pub(super) use payouts::pay_out;
 pub(super) use reconcile::operations;
 
 use batch::Writer;
+use payments_domain::Id;
 
 /// The maximum number of coalesced reads ([`Postgres::snapshot`]) that run at once.
 const READERS: usize = 2;

@@ -6,6 +6,11 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use common::sql::{ColumnError, Columns, Group, Param, Row, Stored};
 use jiff::Timestamp;
+use payments_domain::{
+    AcquirerName, ApiKeyDigest, App, Card, CardOnFile, Challenge, Currency, Id, Merchant,
+    QueuedEntry, Receipt, Step, Transaction, TransactionVersion, UnansweredPayment, Webhook,
+    WebhookSecrets,
+};
 use tokio::runtime::Handle;
 
 use super::{
@@ -13,11 +18,6 @@ use super::{
     rows::{self, LoadedTrail, Resource, found},
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest},
     sqlite::Place,
-};
-use crate::domain::{
-    AcquirerName, ApiKeyDigest, App, Card, CardOnFile, Challenge, Currency, Id, Merchant,
-    QueuedEntry, Receipt, Step, Transaction, TransactionVersion, UnansweredPayment, Webhook,
-    WebhookSecrets,
 };
 
 /// The maximum number of rows that a job reads at once.

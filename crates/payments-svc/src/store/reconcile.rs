@@ -14,13 +14,13 @@ use common::{
     sqlite::{is_interrupted, stop_with},
 };
 use jiff::civil::Date;
-use rusqlite::{Connection, Row, params};
-
-use super::{StoreConfig, postgres, sqlite};
-use crate::domain::{
+use payments_domain::{
     AcquirerKey, AcquirerName, BookedOperation, Id, Movement, OperationState, Reconciliation,
     SettledOperation,
 };
+use rusqlite::{Connection, Row, params};
+
+use super::{StoreConfig, postgres, sqlite};
 
 /// Page cache of the temporary database, in KiB.
 const CACHE_KIB: i64 = 64 * 1024;

@@ -5,14 +5,14 @@
 use std::{convert::identity, sync::LazyLock};
 
 use common::sql::{BadCell, Cell, ColumnError, Columns, Group, Kind, Param, Stored};
-
-use super::{Found, OldTransaction, OverdueDispute, api_keys::StoredApiKey};
-use crate::domain::{
+use payments_domain::{
     AcquirerKey, App, Authorization, BalanceLine, Card, Challenge, Dispute, FraudAlert, Id,
     Merchant, NewEvent, OutboxEntry, PayoutRequest, PayoutRun, QueuedEntry, SavedCard, Step, Terms,
     Transaction, TransactionTerms, UnansweredPayment,
     write::{CardRow, DisputeRow, EventRow, LineRow},
 };
+
+use super::{Found, OldTransaction, OverdueDispute, api_keys::StoredApiKey};
 
 type Read<T> = Result<T, ColumnError>;
 

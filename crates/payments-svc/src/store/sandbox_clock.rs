@@ -3,9 +3,9 @@
 
 use common::sql::{Group, Stored as _};
 use jiff::Timestamp;
+use payments_domain::{Id, SandboxClock, UnansweredPayment};
 
 use super::{OldTransaction, OverdueDispute, Store, StoreError, reads::LIMIT, rows};
-use crate::domain::{Id, SandboxClock, UnansweredPayment};
 
 /// An app with a pending advance.
 #[derive(Debug)]

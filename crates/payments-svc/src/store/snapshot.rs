@@ -14,14 +14,14 @@
 //!    contain steps that the transaction did not have yet: [`SnapshotRows::finished`] drops them.
 
 use common::sql::{ColumnError, Columns, Group};
+use payments_domain::{
+    ApiKeyDigest, Id, Pricing, Step, Terms, Transaction, TransactionTerms,
+    write::{KeyRow, LastStep},
+};
 
 use super::{
     Found,
     rows::{self, LoadedTrail, Resource as _},
-};
-use crate::domain::{
-    ApiKeyDigest, Id, Pricing, Step, Terms, Transaction, TransactionTerms,
-    write::{KeyRow, LastStep},
 };
 
 /// The maximum number of steps of a trail that a request reads and renders itself. Longer trails

@@ -8,13 +8,13 @@ use axum::{
 };
 use bytes::Bytes;
 use common::body::{self, BufferedBody};
+use payments_domain::FieldError;
 
 use super::{
     error::Error,
     fields::{self, Fields, Reported},
     members::Encoding,
 };
-use crate::domain::FieldError;
 
 /// In bytes.
 const MAX_BODY: usize = 100 * 1024;
@@ -91,10 +91,10 @@ fn encoding(headers: &HeaderMap) -> Option<Encoding> {
 mod tests {
     use axum::response::IntoResponse as _;
     use common::body::BodyError;
+    use payments_domain::{Country, CustomData, Name};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Country, CustomData, Name};
 
     #[tokio::main(flavor = "current_thread")]
     async fn body(content_type: Option<&str>, bytes: &[u8]) -> Result<Body, Error> {

@@ -16,11 +16,9 @@ use common::{
     edge,
     error::{Cause, DISK_FULL_RETRY_AFTER, no_memory, retry_after},
 };
+use payments_domain::FieldError;
 
-use crate::{
-    app::{Error as Failure, SignatureError},
-    domain::FieldError,
-};
+use crate::app::{Error as Failure, SignatureError};
 
 /// `Retry-After` of 503 `overloaded`, in seconds.
 const RETRY_AFTER: u64 = 1;

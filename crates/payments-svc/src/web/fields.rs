@@ -26,6 +26,7 @@
 
 use std::{borrow::Cow, fmt::Display};
 
+use payments_domain::{CustomData, FieldError};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
@@ -33,7 +34,6 @@ use super::{
     form,
     members::{self, Encoding, Members, Message},
 };
-use crate::domain::{CustomData, FieldError};
 
 /// Parses `bytes` and reads the members with a closure. It should read all members before its first
 /// `?`, so that all errors are recorded.
@@ -258,10 +258,10 @@ fn message(error: impl Display) -> Message {
 
 #[cfg(test)]
 mod tests {
+    use payments_domain::{Country, Email, Iban, Name};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Country, Email, Iban, Name};
 
     /// Has a member of each type: text, number, flag and object, required and optional.
     #[derive(Debug, PartialEq)]

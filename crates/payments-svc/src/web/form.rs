@@ -18,11 +18,10 @@
 use std::collections::BTreeMap;
 
 use common::json::{InvalidJson, MAX_NESTING};
+use payments_domain::FieldError;
 use percent_encoding::percent_decode_str;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use zeroize::Zeroizing;
-
-use crate::domain::FieldError;
 
 /// The values of a name: one, or two if the name is repeated.
 type Values = Vec<Value>;

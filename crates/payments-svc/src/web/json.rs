@@ -6,13 +6,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
+use payments_domain::{Id, ProcessingError, actions::PaymentConcluded};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use crate::{
-    app::StoreError,
-    domain::{Id, ProcessingError, actions::PaymentConcluded},
-    web::Error,
-};
+use crate::{app::StoreError, web::Error};
 
 /// Expected bytes of a response. Axum's `Json` begins with 128, and copies at each growth.
 const LENGTH: usize = 1024;

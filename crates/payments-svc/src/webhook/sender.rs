@@ -21,6 +21,7 @@ use common::{
     tls::{self, TlsError},
 };
 use jiff::Timestamp;
+use payments_domain::{Delivery, DeliveryOutcome, InvalidWebhookUrl, WebhookSecrets, WebhookUrl};
 use reqwest::{
     Client, ClientBuilder, RequestBuilder, Response,
     dns::{Name, Resolve},
@@ -37,7 +38,6 @@ use super::{
     network::{ForbiddenAddress, PermittedAddresses, Reach, SystemResolver},
     signature,
 };
-use crate::domain::{Delivery, DeliveryOutcome, InvalidWebhookUrl, WebhookSecrets, WebhookUrl};
 
 /// Timeout of a request, from the resolution of the name to the end of the answer.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -2,9 +2,8 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use payments_domain::WebhookSecret;
 use sha2::Sha256;
-
-use crate::domain::WebhookSecret;
 
 /// The value of the header `webhook-signature`: one signature for each secret, separated by spaces.
 /// The receiver accepts the request if one of them is valid.

@@ -1,11 +1,11 @@
 //! Stripe's units of amounts: ISO 4217's minor units, with exceptions.
 
-use crate::domain::Currency;
-
 /// How many units of Stripe one minor unit has. `None`: Stripe's unit is larger than the minor unit.
 ///
 /// Stripe counts Icelandic krónur and Ugandan shillings in hundredths, although they have none any
 /// more, and Malagasy ariary whole.
+use payments_domain::Currency;
+
 pub(crate) fn stripe_units(currency: Currency) -> Option<i64> {
     match currency.code() {
         "ISK" | "UGX" => Some(100),

@@ -1,7 +1,8 @@
 //! Stripe's codes for failed payments, and ours.
 
+use payments_domain::ProcessingError;
+
 use super::client::{CARD_ERROR, Refusal};
-use crate::domain::ProcessingError;
 
 /// Codes of Stripe, each with the code of a [`ProcessingError`]. `docs/payments-svc.md` has the same
 /// table.

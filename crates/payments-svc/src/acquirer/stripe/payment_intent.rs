@@ -1,9 +1,9 @@
 //! Stripe's answers about a payment. Only the members that the connector reads.
 
+use payments_domain::{AcquirerOutcome, Card, Expiry, Scheme, ThreeDSecure};
 use serde::Deserialize;
 
 use super::client::{Refusal, StripeError};
-use crate::domain::{AcquirerOutcome, Card, Expiry, Scheme, ThreeDSecure};
 
 /// A payment, as Stripe knows it.
 #[derive(Deserialize)]

@@ -1,12 +1,10 @@
 //! A new API key as callers read it.
 
 use jiff::Timestamp;
+use payments_domain::{ApiKey, ApiKeyDetails, Id, Name};
 use serde::Serialize;
 
-use crate::{
-    domain::{ApiKey, ApiKeyDetails, Id, Name},
-    web::{as_date, as_text},
-};
+use crate::web::{as_date, as_text};
 
 #[derive(Serialize)]
 pub(in super::super) struct NewApiKeyOutput<'a> {

@@ -1,10 +1,10 @@
 //! A merchant as callers read it.
 
 use jiff::Timestamp;
+use payments_domain::{Iban, Id, Merchant, Money, Name};
 use serde::Serialize;
 
 use crate::{
-    domain::{Iban, Id, Merchant, Money, Name},
     http::list,
     web::{as_date, as_text},
 };

@@ -2,11 +2,13 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use payments_domain::{
+    Card, CustomData, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction,
+};
 use serde::{Serialize, Serializer};
 
 use crate::{
     app::{Payments, SHORT_TRAIL, StoreError},
-    domain::{Card, CustomData, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
     http::list::Item,
     web::{Error, ProcessingErrorOutput, as_date, as_text, json},
 };

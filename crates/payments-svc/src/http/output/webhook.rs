@@ -2,12 +2,12 @@
 
 use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
+use payments_domain::{DisableReason, Id, Name, Webhook, WebhookSecret};
 use serde::Serialize;
 
 use super::written;
 use crate::{
     app::Written,
-    domain::{DisableReason, Id, Name, Webhook, WebhookSecret},
     web::{as_date, as_text, envelope},
 };
 

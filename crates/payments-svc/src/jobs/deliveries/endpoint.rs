@@ -12,6 +12,10 @@ use std::{
 use bytes::Bytes;
 use common::limits::Permit;
 use jiff::Timestamp;
+use payments_domain::{
+    Delivery, DeliveryAttempt, DeliveryReport, Id, MAX_RECORDED_ATTEMPTS, Undelivered, Webhook,
+    WebhookSecrets, actions::RecordDeliveries,
+};
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
@@ -21,10 +25,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{super::warn, Shared};
 use crate::{
-    domain::{
-        Delivery, DeliveryAttempt, DeliveryReport, Id, MAX_RECORDED_ATTEMPTS, Undelivered, Webhook,
-        WebhookSecrets, actions::RecordDeliveries,
-    },
     store::{Endpoint, StoreError},
     webhook::Message,
 };

@@ -1,8 +1,7 @@
 //! Metrics of deliveries.
 
+use payments_domain::DeliveryOutcome;
 use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
-
-use crate::domain::DeliveryOutcome;
 
 /// Counts of this process.
 #[derive(Clone)]

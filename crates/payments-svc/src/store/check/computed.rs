@@ -1,12 +1,12 @@
 //! Rules that SQL cannot express. The domain functions that booked the values compute them again.
 
 use num_rational::Ratio;
+use payments_domain::{Exchange, Ppm, multiply_rounded};
 
 use super::rule::{
     Rule,
     Test::{self, Domain},
 };
-use crate::domain::{Exchange, Ppm, multiply_rounded};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { name: "the gross of a capture is its amount at its rate and spread", test: CAPTURE },

@@ -1,6 +1,6 @@
 //! The part of the ledger that a check reads.
 
-use crate::domain::Id;
+use payments_domain::Id;
 
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Scope {

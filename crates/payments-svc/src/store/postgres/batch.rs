@@ -43,16 +43,16 @@ use common::{
     sql::{Columns, Group, Kind, Param, PostgresRows, Stored as _},
 };
 use jiff::Timestamp;
+use payments_domain::{
+    Id, PayoutRequest,
+    write::{Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, Write},
+};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::super::{
     batch::{self, WriteResult},
     load::{EMAIL, LOCKED, Query, READ},
     rows,
-};
-use crate::domain::{
-    Id, PayoutRequest,
-    write::{Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, Write},
 };
 
 /// Settings of the database connections of a service, after those of `common`. An index serves

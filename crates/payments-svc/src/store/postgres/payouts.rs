@@ -7,6 +7,7 @@ use common::{
     progress::Progress,
     sql::{ColumnError, Columns, Param},
 };
+use payments_domain::{PayoutRun, write::Write};
 
 use super::{
     super::{
@@ -17,7 +18,6 @@ use super::{
     batch::{SETTINGS, load, write as write_changes},
     to_sql,
 };
-use crate::domain::{PayoutRun, write::Write};
 
 pub(in super::super) async fn pay_out(
     config: &DatabaseConfig,

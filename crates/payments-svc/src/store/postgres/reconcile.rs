@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use common::{postgres::Database, progress::Progress, sql::Columns};
 use futures_util::TryStreamExt as _;
+use payments_domain::BookedOperation;
 use tokio_postgres::types::ToSql;
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
     },
     check::{PLANNER, SNAPSHOT},
 };
-use crate::domain::BookedOperation;
 
 /// Passes each operation to `add`, in one snapshot. Running services can keep using the database.
 pub(in super::super) async fn operations(

@@ -22,6 +22,10 @@ use common::{
     sqlite::{Embedded, failure},
 };
 use jiff::Timestamp;
+use payments_domain::{
+    Id, IdGenerator, PayoutRequest,
+    write::{Balance, Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, Write},
+};
 use rusqlite::{Connection, Transaction};
 use uuid::Uuid;
 
@@ -31,10 +35,6 @@ use super::super::{
     now, rows,
 };
 use super::transactions::TransactionCache;
-use crate::domain::{
-    Id, IdGenerator, PayoutRequest,
-    write::{Balance, Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, Write},
-};
 
 /// The statements that load a batch, in their order.
 static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {

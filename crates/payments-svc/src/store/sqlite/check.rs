@@ -69,10 +69,11 @@ fn run(
 
 #[cfg(test)]
 mod tests {
+    use payments_domain::Id;
     use rusqlite::Row;
 
     use super::*;
-    use crate::{domain::Id, store::sqlite::tests::database};
+    use crate::store::sqlite::tests::database;
 
     /// A step of a query plan: its number, the number of its parent step, its text.
     type Step = (i64, i64, String);

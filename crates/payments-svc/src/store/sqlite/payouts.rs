@@ -14,6 +14,7 @@ use common::{
     sql::{ColumnError, Columns, Param},
     sqlite as engine,
 };
+use payments_domain::{IdGenerator, PayoutRun, write::Write};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{
@@ -26,7 +27,6 @@ use super::{
     batch::{load, new_ids, write as write_changes},
     read,
 };
-use crate::domain::{IdGenerator, PayoutRun, write::Write};
 
 /// The interval and the number of attempts to get the write lock: for 30 seconds.
 const LOCK_POLL: Duration = Duration::from_millis(1);

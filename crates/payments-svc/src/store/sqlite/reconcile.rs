@@ -7,13 +7,13 @@ use common::{
     sql::Columns,
     sqlite::{open_reader, stop_with},
 };
+use payments_domain::BookedOperation;
 
 use super::{
     super::reconcile::{COUNT, OPERATIONS, ReconcileError, UNIT, stored_operation},
     DATABASE,
     check::sort_in_files,
 };
-use crate::domain::BookedOperation;
 
 /// Passes each operation to `add`, in one snapshot. A running service can keep using the store in
 /// `data_dir`.

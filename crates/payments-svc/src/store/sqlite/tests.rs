@@ -5,6 +5,18 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt::Debug, time::Duration};
 use bytes::Bytes;
 use common::{files::Files, progress::Progress, sql::Row as _, sqlite::LookUp};
 use jiff::civil::date;
+use payments_domain::{
+    Account, AcquirerKey, AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, BalanceLine,
+    CardOnFile, Challenge, Currency, Id, Merchant, Money, OutboxEntry, OutboxKind, PageQuery,
+    PayoutFormat, PayoutRun, QueuedEntry, Transaction, TransactionTerms, TransactionVersion,
+    UnansweredPayment,
+    actions::CreateApp,
+    write::{
+        Action, ApiKeyRow, Batch, Changes, DisputeRow, KeyRow, KeyState, LineRow, Needs, OutboxRow,
+        PendingChallenge, PendingRow, PostingRow, Rejection, Tables, TransactionRow, WebhookRow,
+        generators::{WriteSpec, batches, challenge, setup_batches},
+    },
+};
 use proptest::{
     strategy::{Strategy as _, ValueTree as _},
     test_runner::TestRunner,
@@ -20,18 +32,6 @@ use super::{
     batch::tests::SqliteAndModel,
     transactions::TransactionCache,
     *,
-};
-use crate::domain::{
-    Account, AcquirerKey, AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, BalanceLine,
-    CardOnFile, Challenge, Currency, Id, Merchant, Money, OutboxEntry, OutboxKind, PageQuery,
-    PayoutFormat, PayoutRun, QueuedEntry, Transaction, TransactionTerms, TransactionVersion,
-    UnansweredPayment,
-    actions::CreateApp,
-    write::{
-        Action, ApiKeyRow, Batch, Changes, DisputeRow, KeyRow, KeyState, LineRow, Needs, OutboxRow,
-        PendingChallenge, PendingRow, PostingRow, Rejection, Tables, TransactionRow, WebhookRow,
-        tests::generators::{WriteSpec, batches, challenge, setup_batches},
-    },
 };
 
 pub(in super::super) fn database() -> Connection {

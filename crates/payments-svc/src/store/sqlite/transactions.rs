@@ -18,8 +18,7 @@ use common::{
     limits::Limited,
     sqlite::{self as engine, LookUp, ReadCache},
 };
-
-use crate::domain::{ApiKeyDigest, Id, write::Changes};
+use payments_domain::{ApiKeyDigest, Id, write::Changes};
 
 pub(in crate::store) struct TransactionCache {
     permitted: Arc<ReadCache<Id, Permitted>>,

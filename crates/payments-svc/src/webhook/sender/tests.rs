@@ -7,6 +7,7 @@ use std::{
     },
 };
 
+use payments_domain::WebhookSecret;
 use reqwest::dns::{Addrs, Name, Resolving};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -14,7 +15,6 @@ use tokio::{
 };
 
 use super::*;
-use crate::domain::WebhookSecret;
 
 /// Gives these addresses for any name, one list for each look-up. Fails when there are none left.
 struct Script(Mutex<VecDeque<Vec<IpAddr>>>);

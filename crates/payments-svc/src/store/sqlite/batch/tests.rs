@@ -6,6 +6,10 @@ use common::{
     progress::Progress,
     sql::{Row, RowsByKey, TableReader},
 };
+use payments_domain::write::{
+    Tables, decide,
+    generators::{WriteSpec, batches, setup_batches, writes},
+};
 use proptest::{
     prelude::*,
     strategy::ValueTree as _,
@@ -13,17 +17,11 @@ use proptest::{
 };
 
 use super::*;
-use crate::{
-    domain::write::{
-        Tables, decide,
-        tests::generators::{WriteSpec, batches, setup_batches, writes},
-    },
-    store::{
-        check::Scope,
-        sqlite::{
-            check::findings,
-            tests::{database, plan},
-        },
+use crate::store::{
+    check::Scope,
+    sqlite::{
+        check::findings,
+        tests::{database, plan},
     },
 };
 

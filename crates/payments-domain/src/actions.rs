@@ -1,0 +1,46 @@
+//! The changes of the store that handlers and jobs request: one file each, with what it needs and
+//! what it decides. `write.rs` explains how they run.
+
+macro_rules! actions {
+    ($($file:ident),* $(,)?) => {$(
+        mod $file;
+        pub use $file::*;
+    )*};
+}
+
+actions! {
+    add_app,
+    add_user,
+    advance_clock,
+    begin_payment,
+    challenge_payment,
+    conclude_payment,
+    create_api_key,
+    create_app,
+    create_merchant,
+    create_webhook,
+    delete_api_key,
+    delete_events,
+    delete_keys,
+    delete_webhook,
+    finish_advance,
+    movement,
+    pay_out,
+    prepare_payment,
+    record_api_key_uses,
+    record_deliveries,
+    record_notification,
+    record_sending,
+    refuse_entry,
+    remove_invitation,
+    replay_webhook,
+    revoke_app,
+    revoke_user,
+    rotate_webhook,
+    save_card,
+    save_expiry_cursor,
+    set_link_secret,
+    start_invitation_attempt,
+    update_merchant,
+    update_webhook,
+}

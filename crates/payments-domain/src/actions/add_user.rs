@@ -1,0 +1,71 @@
+use sql::group;
+use jiff::Timestamp;
+
+use crate::{
+    Email, Id, User,
+    write::{Action, Batch, InvitationRow, MerchantUser, Needs, Rejection},
+};
+
+/// The key by which users are found: the address, with ASCII letters in lower case.
+fn lower_case(email: &Email) -> String {
+    email.as_str().to_ascii_lowercase()
+}
+
+/// Make a user a member of a merchant, and queue the invitation: in one database transaction, so
+/// every new member gets one.
+#[derive(Debug)]
+pub struct AddUser {
+    pub merchant: Id,
+    /// The app that invites the user.
+    pub app: Id,
+    pub email: Email,
+}
+
+group! {
+    /// The user is a member.
+    #[derive(Debug)]
+    pub struct UserAdded {
+        /// Whether the user was a member before.
+        was_member: bool = "was_member",
+    }
+}
+
+impl Action for AddUser {
+    type Outcome = UserAdded;
+
+    fn needs(&self, needs: &mut Needs) {
+        needs.merchants.insert(self.merchant);
+        needs.emails.insert((self.merchant, lower_case(&self.email)));
+    }
+
+    fn decide(&self, batch: &mut Batch) -> Result<UserAdded, Rejection> {
+        let Self { merchant, app, email } = self;
+        batch.merchant(*merchant)?;
+        let (address, created) = (lower_case(email), batch.now());
+        let user = match batch.loaded.users_by_email.get(&address) {
+            Some(user) => *user,
+            None => {
+                let user = User { id: batch.id(), email: email.clone(), created };
+                let id = user.id;
+                batch.loaded.users_by_email.insert(address.clone(), id);
+                batch.users.insert(address, user);
+                id
+            }
+        };
+        let was_member = batch.rows.merchant_users.contains(&(*merchant, user));
+        if !was_member {
+            batch.rows.merchant_users.insert(MerchantUser { merchant: *merchant, user });
+            let id = batch.id();
+            batch.rows.invitations.insert(InvitationRow {
+                id,
+                merchant: *merchant,
+                app: *app,
+                user,
+                created,
+                attempts: 0,
+                due: Timestamp::UNIX_EPOCH,
+            });
+        }
+        Ok(UserAdded { was_member })
+    }
+}

@@ -1,0 +1,36 @@
+use crate::{
+    ApiKeyDetails, ApiKeyDigest, Id, MAX_API_KEYS, Name,
+    write::{Action, ApiKeyRow, Batch, Needs, Rejection},
+};
+
+/// Create a further API key of an app.
+#[derive(Debug)]
+pub struct CreateApiKey {
+    pub app: Id,
+    pub name: Option<Name>,
+    pub digest: ApiKeyDigest,
+}
+
+impl Action for CreateApiKey {
+    type Outcome = ApiKeyDetails;
+
+    fn needs(&self, needs: &mut Needs) {
+        needs.locked_apps.insert(self.app);
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (MAX_API_KEYS, 0)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> Result<ApiKeyDetails, Rejection> {
+        let Self { app, digest, .. } = *self;
+        batch.rows.apps.get(&app).ok_or(Rejection::NotFound)?;
+        if batch.api_keys_of(app) >= MAX_API_KEYS {
+            return Err(Rejection::TooManyApiKeys);
+        }
+        let (id, name, created, last_used) = (batch.id(), self.name.clone(), batch.now(), None);
+        let row = ApiKeyRow { id, app, digest, name: name.clone(), created, last_used };
+        batch.rows.api_keys.insert(row);
+        Ok(ApiKeyDetails { id, name, created, last_used })
+    }
+}

@@ -1,0 +1,194 @@
+use crate::{
+    AcquirerEvent, AcquirerId, Decision, DisputeState, EventType, Exchange, Fact, FraudAlert, Id,
+    MovementError, Notification, NotificationResult, OpenedDispute, Overflow, Slice,
+    TransactionChange,
+    write::{
+        Action, Batch, CapturesToLoad, DisputeRow, MOVEMENT_ROWS, Needs, NotificationRow,
+        Rejection, SliceRow, StepOrigin, captures,
+    },
+};
+
+/// Record an acquirer's notification. A repeated notification changes nothing.
+#[derive(Debug)]
+pub struct RecordNotification {
+    pub notification: Box<Notification>,
+    /// For disputed money that was never captured.
+    pub exchange: Exchange,
+    /// From the currency of the dispute fee to the merchant's.
+    pub fee_exchange: Exchange,
+    /// As in [`super::Move`].
+    pub steps: u32,
+}
+
+impl Action for RecordNotification {
+    type Outcome = ();
+
+    fn needs(&self, needs: &mut Needs) {
+        let Notification { id, transaction, event, .. } = &*self.notification;
+        if let AcquirerEvent::Refused { operation, .. } = event {
+            needs.add_refusal(*transaction, *operation);
+        }
+        needs.add_transaction(*transaction, CapturesToLoad::All);
+        needs.notifications.insert(id.as_str().to_owned());
+        if let Some(dispute) = event.dispute().map(AcquirerId::as_str) {
+            needs.disputes.insert((*transaction, dispute.to_owned()));
+        }
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (MOVEMENT_ROWS.saturating_add(captures(self.steps)).saturating_mul(2), 0)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
+        let notification = &*self.notification;
+        let Notification { id, transaction, event, .. } = notification;
+        let exchanges = (self.exchange, self.fee_exchange);
+        let loaded = batch.loaded.transactions.get(transaction).ok_or(Rejection::NotFound)?;
+        if batch.rows.notifications.contains(id) {
+            return Ok(());
+        }
+        let dispute_key =
+            event.dispute().map(|dispute| (*transaction, dispute.as_str().to_owned()));
+        let dispute =
+            dispute_key.as_ref().and_then(|dispute_key| batch.loaded.disputes.get(dispute_key));
+        let waiting = dispute_key
+            .as_ref()
+            .and_then(|dispute_key| batch.loaded.waiting.get(dispute_key))
+            .copied();
+        let result = loaded.state.decide_notification(event, (dispute, waiting), exchanges);
+        let result = result.map_err(MovementError::from)?;
+        let (waiting_decision, merchant) = (result.waiting_decision(), loaded.merchant);
+        match result {
+            NotificationResult::None | NotificationResult::Wait(_) => {}
+            NotificationResult::Alert => alert(batch, merchant, notification),
+            NotificationResult::Refuse(operation) => batch.refuse(*transaction, operation)?,
+            NotificationResult::Open(opening, end) => {
+                open_dispute(batch, merchant, notification, opening, end)?
+            }
+            NotificationResult::End { dispute, decision, change } => {
+                batch.record_change(*transaction, change, None, StepOrigin::Dispute(dispute))?;
+                end_dispute(batch, dispute_key, dispute, decision);
+                let fact = Fact::Dispute { transaction: *transaction, dispute };
+                batch.add_event(merchant, EventType::of_decision(decision), fact);
+            }
+        }
+        record(batch, notification, waiting_decision);
+        Ok(())
+    }
+}
+
+fn alert(batch: &mut Batch, merchant: Id, notification: &Notification) {
+    let AcquirerEvent::Fraud { reported, reason } = notification.event else { return };
+    let (id, created) = (batch.id(), batch.loaded.now);
+    let transaction = notification.transaction;
+    batch.rows.fraud_alerts.insert(FraudAlert {
+        id,
+        merchant,
+        transaction,
+        created,
+        reported,
+        reason,
+    });
+    let fact = Fact::Fraud { transaction, alert: id };
+    batch.add_event(merchant, EventType::FraudReported, fact);
+}
+
+/// Opens a dispute. If its decision was reported first, also ends it.
+fn open_dispute(
+    batch: &mut Batch,
+    merchant: Id,
+    notification: &Notification,
+    opening: OpenedDispute,
+    end: Option<(Decision, TransactionChange)>,
+) -> Result<(), Rejection> {
+    let AcquirerEvent::Opened { dispute: reference, amount, reason, due } = &notification.event
+    else {
+        return Ok(());
+    };
+    let transaction = notification.transaction;
+    let returned = end.as_ref().map_or(0, |(_, change)| change.balance);
+    let sum = opening.change.balance.checked_add(returned).ok_or(MovementError::from(Overflow))?;
+    // Check the sum first, so that both changes are booked or none.
+    batch.balance(merchant, sum)?;
+    let id = batch.id();
+    let line =
+        batch.record_change(transaction, opening.change, None, StepOrigin::Dispute(id))?.line;
+    for (number, &slice) in (0..).zip(&opening.slices) {
+        batch.rows.slices.insert(SliceRow { dispute: id, number, slice });
+    }
+    let dispute_key = (transaction, reference.as_str().to_owned());
+    batch.rows.disputes.insert(DisputeRow {
+        id,
+        merchant,
+        transaction,
+        reference: reference.clone(),
+        created: notification.created,
+        amount: amount.minor(),
+        reason: reason.clone(),
+        due: *due,
+        // The opening of a dispute always books a line.
+        line: line.unwrap_or(Id::MIN),
+        decision: None,
+    });
+    change_disputed(batch, transaction, &opening.slices, i64::saturating_add);
+    let state = DisputeState { id, decision: None, slices: opening.slices };
+    batch.loaded.disputes.insert(dispute_key.clone(), state);
+    let fact = Fact::Dispute { transaction, dispute: id };
+    batch.add_event(merchant, EventType::DisputeOpened, fact);
+    if let Some((decision, change)) = end {
+        batch.record_change(transaction, change, None, StepOrigin::Dispute(id))?;
+        end_dispute(batch, Some(dispute_key), id, decision);
+        batch.add_event(merchant, EventType::of_decision(decision), fact);
+    }
+    Ok(())
+}
+
+fn end_dispute(
+    batch: &mut Batch,
+    dispute_key: Option<(Id, String)>,
+    dispute: Id,
+    decision: Decision,
+) {
+    let ended = dispute_key.and_then(|dispute_key| {
+        let state = batch.loaded.disputes.get_mut(&dispute_key)?;
+        state.decision = Some(decision);
+        Some((dispute_key.0, state.slices.clone()))
+    });
+    if let Some((transaction, slices)) = ended.filter(|_| decision == Decision::Won) {
+        change_disputed(batch, transaction, &slices, i64::saturating_sub);
+    }
+    if let Some(row) = batch.rows.disputes.get(&dispute) {
+        let row = DisputeRow { decision: Some(decision), ..row.clone() };
+        batch.rows.disputes.update(row);
+    }
+}
+
+/// Adds or subtracts the slices of a dispute: what disputes have taken of each capture.
+fn change_disputed(
+    batch: &mut Batch,
+    transaction: Id,
+    slices: &[Slice],
+    change: fn(i64, i64) -> i64,
+) {
+    let Some(loaded) = batch.loaded.transactions.get_mut(&transaction) else { return };
+    for slice in slices.iter().filter(|slice| !slice.again) {
+        if let Some(step) = slice.step {
+            loaded.disputed.entry(step).or_default().change(slice, change);
+        }
+    }
+}
+
+/// Records the notification, and the decision that waits for its dispute, if any. Only the
+/// first decision counts: a later one does not wait.
+fn record(batch: &mut Batch, notification: &Notification, waiting_decision: Option<Decision>) {
+    let Notification { id, transaction, event, .. } = notification;
+    let waiting = event.dispute().cloned().zip(waiting_decision);
+    let waiting = waiting.filter(|(dispute, decision)| {
+        let dispute_key = (*transaction, dispute.as_str().to_owned());
+        let is_first = !batch.loaded.waiting.contains_key(&dispute_key);
+        batch.loaded.waiting.entry(dispute_key).or_insert(*decision);
+        is_first
+    });
+    let (id, transaction, created) = (id.clone(), *transaction, batch.loaded.now);
+    batch.rows.notifications.insert(NotificationRow { id, transaction, created, waiting });
+}

@@ -1,0 +1,37 @@
+use crate::{
+    Id,
+    write::{Action, Batch, Needs, Rejection},
+};
+
+/// End the membership of a user, and delete the invitations to it.
+#[derive(Debug)]
+pub struct RevokeUser {
+    pub merchant: Id,
+    pub user: Id,
+}
+
+impl Action for RevokeUser {
+    type Outcome = ();
+
+    fn needs(&self, needs: &mut Needs) {
+        needs.merchants.insert(self.merchant);
+        needs.users.insert(self.user);
+        needs.merchant_users.insert((self.merchant, self.user));
+    }
+
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
+        let Self { merchant, user } = *self;
+        batch.merchant(merchant)?;
+        if !batch.rows.merchant_users.contains(&(merchant, user)) {
+            let is_known = batch.loaded.users.contains(&user);
+            return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
+        }
+        batch.rows.merchant_users.delete((merchant, user));
+        let own = batch.rows.invitations.iter();
+        let own = own.filter(|row| (row.merchant, row.user) == (merchant, user));
+        let own: Vec<Id> = own.map(|row| row.id).collect();
+        batch.rows.invitations.retain(|id| !own.contains(id));
+        batch.rows.invitations_of_users.delete((merchant, user));
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! Events: everything that happens to a merchant.
+//!
+//! 1. An event is written in the same database transaction as its fact, so there is no fact without
+//!    an event, and no event without a fact.
+//! 2. Events of one transaction have ascending IDs in the order of their facts, because a write
+//!    holds the lock of the transaction before it draws IDs.
+//! 3. An event stores references, not data. Facts never change, and a [`TransactionVersion`] renders
+//!    a transaction as it was. So an event costs a short row, whatever the size of its data.
+
+use std::{fmt, str::FromStr};
+
+use jiff::Timestamp;
+use sql::named;
+
+use super::{
+    dispute::{Decision, Dispute},
+    id::Id,
+    notification::FraudAlert,
+    payout::Payout,
+    transaction::{Movement, Transaction, TransactionVersion},
+};
+
+named! {
+    /// The kind of an event. The set is closed: a receiver can rely on it.
+    pub enum EventType {
+        TransactionCreated = "transaction.created",
+        TransactionFailed = "transaction.failed",
+        TransactionCaptured = "transaction.captured",
+        TransactionRefunded = "transaction.refunded",
+        TransactionVoided = "transaction.voided",
+        DisputeOpened = "dispute.opened",
+        DisputeWon = "dispute.won",
+        DisputeLost = "dispute.lost",
+        FraudReported = "fraud.reported",
+        PayoutBooked = "payout.booked",
+        /// The acquirer refused a capture, refund or void that was booked before.
+        AcquirerRefused = "acquirer.refused",
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be the type of an event, such as transaction.captured")]
+pub struct UnknownEventType;
+
+impl EventType {
+    /// The type of the event of a step of a trail.
+    pub(crate) fn of_movement(movement: Movement) -> Self {
+        match movement {
+            Movement::Capture => Self::TransactionCaptured,
+            Movement::Refund => Self::TransactionRefunded,
+            Movement::Void => Self::TransactionVoided,
+            Movement::Won => Self::DisputeWon,
+            Movement::Lost => Self::DisputeLost,
+        }
+    }
+
+    pub(crate) fn of_decision(decision: Decision) -> Self {
+        Self::of_movement(decision.movement())
+    }
+}
+
+impl FromStr for EventType {
+    type Err = UnknownEventType;
+
+    fn from_str(name: &str) -> Result<Self, UnknownEventType> {
+        Self::from_name(name).ok_or(UnknownEventType)
+    }
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// The fact that an event reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fact {
+    /// A payment, or a capture, refund or void.
+    Transaction(TransactionVersion),
+    Dispute {
+        transaction: Id,
+        dispute: Id,
+    },
+    Fraud {
+        transaction: Id,
+        alert: Id,
+    },
+    Payout(Id),
+}
+
+impl Fact {
+    /// Reads a stored fact. `version` is the length of the trail, and the disputed amount.
+    pub fn new(
+        event_type: EventType,
+        transaction: Option<Id>,
+        version: (Option<u32>, Option<i64>),
+        object: Option<Id>,
+    ) -> Option<Self> {
+        Some(match event_type {
+            EventType::TransactionCreated
+            | EventType::TransactionFailed
+            | EventType::TransactionCaptured
+            | EventType::TransactionRefunded
+            | EventType::TransactionVoided
+            | EventType::AcquirerRefused => Self::Transaction(TransactionVersion {
+                transaction: transaction?,
+                steps: version.0?,
+                disputed: version.1?,
+            }),
+            EventType::DisputeOpened | EventType::DisputeWon | EventType::DisputeLost => {
+                Self::Dispute { transaction: transaction?, dispute: object? }
+            }
+            EventType::FraudReported => Self::Fraud { transaction: transaction?, alert: object? },
+            EventType::PayoutBooked => Self::Payout(object?),
+        })
+    }
+
+    pub fn transaction(&self) -> Option<&Id> {
+        match self {
+            Self::Transaction(TransactionVersion { transaction, .. })
+            | Self::Dispute { transaction, .. }
+            | Self::Fraud { transaction, .. } => Some(transaction),
+            Self::Payout(_) => None,
+        }
+    }
+
+    pub fn version(&self) -> Option<&TransactionVersion> {
+        match self {
+            Self::Transaction(version) => Some(version),
+            _ => None,
+        }
+    }
+
+    /// The dispute, fraud alert or payout.
+    pub fn object(&self) -> Option<&Id> {
+        match self {
+            Self::Transaction(_) => None,
+            Self::Dispute { dispute: object, .. }
+            | Self::Fraud { alert: object, .. }
+            | Self::Payout(object) => Some(object),
+        }
+    }
+}
+
+/// An event without its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewEvent {
+    pub id: Id,
+    pub merchant: Id,
+    pub created: Timestamp,
+    pub event_type: EventType,
+    pub fact: Fact,
+}
+
+/// An event with its data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub id: Id,
+    pub merchant: Id,
+    /// Whether it is an event of a test merchant.
+    pub test: bool,
+    pub created: Timestamp,
+    pub event_type: EventType,
+    pub data: EventData,
+}
+
+/// The resource of an event, as it was at that moment.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventData {
+    Transaction(Box<Transaction>),
+    Dispute(Dispute),
+    Fraud(FraudAlert),
+    Payout(Payout),
+}
+
+impl Event {
+    /// The transaction that the event is about.
+    pub fn transaction(&self) -> Option<Id> {
+        match &self.data {
+            EventData::Transaction(transaction) => Some(transaction.id),
+            EventData::Dispute(dispute) => Some(dispute.transaction),
+            EventData::Fraud(alert) => Some(alert.transaction),
+            EventData::Payout(..) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_has_a_name_that_is_read_back() {
+        for kind in EventType::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for other in ["", "Transaction.created", "transaction.created ", "transaction", "*"] {
+            assert_eq!(other.parse::<EventType>(), Err(UnknownEventType), "{other}");
+        }
+    }
+}

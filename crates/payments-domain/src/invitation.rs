@@ -1,0 +1,79 @@
+//! Invitations: e-mails to new users of a merchant.
+
+use std::time::Duration;
+
+use sql::group;
+
+use super::{
+    id::Id,
+    jitter::with_jitter,
+    merchant::{Country, Email, Name},
+};
+
+/// The time from the first attempt to the second. Longer than any attempt takes, so that two
+/// attempts never overlap.
+const FIRST_DELAY: Duration = Duration::from_secs(15);
+
+/// The maximum time between two attempts, without jitter.
+const LONGEST_DELAY: Duration = Duration::from_hours(24);
+
+/// The maximum number of attempts. The last one is four to six days after the first.
+const MAX_ATTEMPTS: u32 = 17;
+
+group! {
+    /// An invitation to send.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Invitation {
+        id: Id = "id",
+        to: Email = "to",
+        /// The title of the merchant.
+        merchant: String = "merchant",
+        /// The merchant's country.
+        country: Country = "country",
+        /// The name of the app that invites, if it has one.
+        app: Option<Name> = "app",
+        /// The number of attempts to send it, including the current one.
+        attempts: u32 = "attempts",
+    }
+}
+
+impl Invitation {
+    /// Whether this is the last attempt. After it the invitation is deleted, even if it was not
+    /// sent.
+    pub fn is_last_attempt(&self) -> bool {
+        self.attempts >= MAX_ATTEMPTS
+    }
+
+    /// The time from attempt number `attempts` to the next one. It doubles with each attempt.
+    /// `jitter` is any number.
+    pub(crate) fn retry_delay(attempts: u32, jitter: u16) -> Duration {
+        let doublings = attempts.saturating_sub(1);
+        let retry_delay = FIRST_DELAY.saturating_mul(2_u32.saturating_pow(doublings));
+        with_jitter(retry_delay.min(LONGEST_DELAY), jitter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_between_attempts_doubles_up_to_a_day() {
+        let least = |attempts| Invitation::retry_delay(attempts, 0);
+        assert_eq!([least(1), least(2), least(3)], [15, 30, 60].map(Duration::from_secs));
+        assert_eq!((least(MAX_ATTEMPTS), least(u32::MAX)), (LONGEST_DELAY, LONGEST_DELAY));
+        for attempts in 1..=MAX_ATTEMPTS {
+            let most = Invitation::retry_delay(attempts, u16::MAX);
+            assert_eq!(most, least(attempts) * 5 / 4, "{attempts}");
+        }
+    }
+
+    #[test]
+    fn attempts_end_after_four_to_six_days() {
+        let days = |jitter| {
+            let all = (1..MAX_ATTEMPTS).map(|attempts| Invitation::retry_delay(attempts, jitter));
+            all.sum::<Duration>().as_secs() / LONGEST_DELAY.as_secs()
+        };
+        assert!((4..=5).contains(&days(0)) && (4..=5).contains(&days(u16::MAX)), "{}", days(0));
+    }
+}

@@ -1,0 +1,163 @@
+//! Decides a batch of writes in memory: computes the answer of each write, and the row changes.
+//!
+//! 1. **Order.** A write sees the changes of the writes before it. So [`BatchRows`]
+//!    keep the last state of each row. A decision that uses `Batch::loaded` must update it.
+//!    `write/tests.rs` checks that a batch does what its writes do one by one.
+//! 2. **Rejected writes change nothing.** There is no rollback inside a batch. So a decision makes
+//!    all checks, also those for overflow, before it changes the first row.
+//! 3. **Final state.** A row that several writes update is written once, in its final state.
+//! 4. **Idempotency keys.** If the key is stored, the write returns the stored outcome, and its
+//!    action is not executed. A rejected write does not store its key, so that the caller can try
+//!    again with the same key.
+//! 5. **Panics.** A decision that panics leaves the batch in an unknown state, so [`decide`]
+//!    returns only the index of the write. The batching loop fails this write, and runs the other
+//!    writes again from a new load.
+//! 6. **Balances.** A booking changes one of the rows of the merchant's balance: the first that was
+//!    loaded. A balance has no lower limit. Captures have an upper limit, [`MAX_BALANCE`].
+
+use std::{
+    collections::BTreeMap,
+    mem,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use jiff::Timestamp;
+
+use super::{
+    Answer, Balance, BatchRows, Changes, IDS_PER_WRITE, KeyRow, KeyedRequest, LoadedRows,
+    PendingRow, ProgressRow, Rejection, RetriesOfWebhook, WebhookRow, Write,
+};
+use crate::{
+    AcquirerKey, EventType, Fact, Id, Merchant, MovementError, NewEvent, Overflow, Progress, User,
+    Webhook,
+};
+
+/// The maximum of one row of a balance after a capture, in minor units, so that captures never make
+/// the sum of a merchant's rows overflow. Refunds and disputes are rejected only if the row itself
+/// overflows.
+pub(crate) const MAX_BALANCE: i64 = 1 << 58;
+
+/// Decides the writes in order. `Err` is the index of a write that panicked.
+pub fn decide(
+    mut loaded: LoadedRows,
+    writes: &[&Write],
+) -> Result<(Vec<Result<Answer, Rejection>>, Changes), usize> {
+    let (rows, users) = (mem::take(&mut loaded.rows), BTreeMap::new());
+    let mut batch = Batch { loaded, rows, users, own_ids: 0..0, request_key: None };
+    let decide_one = |(index, write): (usize, &&Write)| {
+        // Each write has a share of the IDs, so that one that needs more fails alone.
+        let first = index.saturating_mul(IDS_PER_WRITE);
+        batch.own_ids = first..first.saturating_add(IDS_PER_WRITE);
+        catch_unwind(AssertUnwindSafe(|| batch.decide(write))).map_err(|_| index)
+    };
+    let answers = writes.iter().enumerate().map(decide_one).collect::<Result<_, _>>()?;
+    Ok((answers, Changes { rows: batch.rows, users: batch.users }))
+}
+
+/// The rows, as the writes so far have left them.
+pub struct Batch {
+    pub loaded: LoadedRows,
+    pub rows: BatchRows,
+    /// New users: see [`Changes::users`].
+    pub users: BTreeMap<String, User>,
+    /// The indexes of the IDs of the current write.
+    own_ids: Range<usize>,
+    /// The key at the acquirer of the current write, if it has an idempotency key.
+    request_key: Option<AcquirerKey>,
+}
+
+impl Batch {
+    fn decide(&mut self, write: &Write) -> Result<Answer, Rejection> {
+        if let Some(keyed) = &write.keyed
+            && let Some(known) = self.rows.keys.get(&(keyed.app, keyed.key.clone()))
+        {
+            return known.outcome(keyed).map(Answer::Replayed);
+        }
+        self.request_key = write.keyed.as_ref().map(KeyedRequest::acquirer_key);
+        let outcome = write.action.decide(self)?;
+        if let Some(keyed) = &write.keyed {
+            let KeyedRequest { app, key, request } = keyed.clone();
+            let (created, state) = (self.loaded.now, outcome.key_state());
+            self.rows.keys.insert(KeyRow { app, key, request, created, state });
+        }
+        Ok(Answer::Executed(outcome))
+    }
+
+    /// The time of the batch.
+    pub fn now(&self) -> Timestamp {
+        self.loaded.now
+    }
+
+    /// The ID of a new row: at most [`IDS_PER_WRITE`] for a write.
+    #[expect(clippy::expect_used, reason = "more IDs are a bug, and fail only one write")]
+    pub fn id(&mut self) -> Id {
+        let own = self.own_ids.next().and_then(|index| self.loaded.ids.get(index));
+        *own.expect("the write uses more IDs than IDS_PER_WRITE")
+    }
+
+    /// The key at the acquirer for a new pending payment or outbox entry.
+    pub fn acquirer_key(&self, id: Id) -> AcquirerKey {
+        self.request_key.unwrap_or(AcquirerKey::Id(id))
+    }
+
+    pub(crate) fn add_event(&mut self, merchant: Id, event_type: EventType, fact: Fact) {
+        let (id, created) = (self.id(), self.loaded.now);
+        self.rows.events.insert(NewEvent { id, merchant, created, event_type, fact }.into());
+    }
+
+    pub fn merchant(&self, id: Id) -> Result<&Merchant, Rejection> {
+        self.rows.merchants.get(&id).ok_or(Rejection::NotFound)
+    }
+
+    pub fn pending_payment(&self, id: Id) -> Result<&PendingRow, Rejection> {
+        self.rows.pending_payments.get(&id).ok_or(Rejection::NotFound)
+    }
+
+    pub(crate) fn api_keys_of(&self, app: Id) -> usize {
+        self.rows.api_keys.iter().filter(|row| row.app == app).count()
+    }
+
+    /// The loaded rows of a merchant's balance.
+    pub fn balances(&self, merchant: Id) -> impl Iterator<Item = &Balance> {
+        self.rows.balances.range((merchant, i64::MIN)..=(merchant, i64::MAX))
+    }
+
+    /// The row of the merchant's balance that a booking changes, with `more` added.
+    pub fn balance(&self, merchant: Id, more: i64) -> Result<Balance, MovementError> {
+        let row = *self.balances(merchant).next().ok_or(Overflow)?;
+        let minor = row.minor.checked_add(more).ok_or(Overflow)?;
+        Ok(Balance { minor, ..row })
+    }
+
+    /// Changes an endpoint of the app with `change`, which also gets its progress and the time of
+    /// the batch. The deliveries start again: a change can be the reason that they succeed.
+    pub(crate) fn change_webhook(
+        &mut self,
+        app: Id,
+        id: Id,
+        change: impl FnOnce(&mut WebhookRow, &mut Progress, Timestamp),
+    ) -> Result<Webhook, Rejection> {
+        let (mut row, mut progress) = self.webhook(app, id)?;
+        change(&mut row, &mut progress, self.loaded.now);
+        progress.generation = progress.generation.saturating_add(1);
+        self.rows.retries_of_webhooks.update(RetriesOfWebhook { webhook: id, failures: None });
+        self.rows.webhook_retries.update_new(|row| {
+            if row.webhook == id {
+                row.failures = None;
+            }
+        });
+        self.rows.webhook_progress.update(ProgressRow { webhook: id, progress });
+        let webhook = row.webhook();
+        self.rows.webhooks.update(row);
+        Ok(webhook)
+    }
+
+    /// An endpoint of the app, and its progress.
+    pub fn webhook(&self, app: Id, id: Id) -> Result<(WebhookRow, Progress), Rejection> {
+        let row = self.rows.webhooks.get(&id).filter(|row| row.app == app);
+        let progress = self.rows.webhook_progress.get(&id);
+        let found = row.zip(progress).ok_or(Rejection::NotFound)?;
+        Ok((found.0.clone(), found.1.progress))
+    }
+}

@@ -1,0 +1,626 @@
+//! The rows that batches load and change, each described once: its table, its key, the columns that
+//! never change, and those that do.
+
+use jiff::{Timestamp, civil::Date};
+use sql::{group, row, rows};
+
+use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};
+use crate::{
+    Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, Capture, Card,
+    CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor, DisableReason,
+    Dispute, EventType, Fact, Failures, FraudAlert, Id, LineKind, LinkDigest, LinkSecret, Merchant,
+    Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat, PayoutRun,
+    ProcessingError, Progress, Reason, RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step,
+    ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
+};
+
+rows! {
+    /// All rows of a batch. Rows that another batch can insert, too, come last.
+    pub struct BatchRows {
+        apps: AppRow,
+        api_keys: ApiKeyRow,
+        merchants: Merchant,
+        balances: Balance,
+        invitations_of_users: InvitationsOfUser,
+        invitations: InvitationRow,
+        webhooks: WebhookRow,
+        webhook_progress: ProgressRow,
+        retries_of_webhooks: RetriesOfWebhook,
+        attempts_of_webhooks: AttemptsOfWebhook,
+        webhook_retries: RetryRow,
+        webhook_attempts: AttemptRow,
+        link_secrets: LinkSecretRow,
+        pending_payments: PendingRow,
+        transactions: TransactionRow,
+        transaction_amounts: TransactionAmounts,
+        customs: CustomRow,
+        authorizations: AuthorizationRow,
+        trail: StepRow,
+        captures: CaptureRow,
+        lines: LineRow,
+        postings: PostingRow,
+        outbox: OutboxRow,
+        payouts: PayoutRow,
+        cards: CardRow,
+        disputes: DisputeRow,
+        slices: SliceRow,
+        refused_voids: RefusedVoid,
+        fraud_alerts: FraudAlert,
+        events: EventRow,
+        expiry: ExpiryRow,
+        notifications: NotificationRow,
+        merchant_users: MerchantUser,
+        merchant_apps: MerchantApp,
+        used_links: UsedLink,
+        keys: KeyRow,
+    }
+
+    /// The database in memory.
+    #[cfg(any(test, feature = "generators"))]
+    pub struct Tables { users: crate::User }
+}
+
+row! {
+    /// An app. Its lock covers its API keys and webhooks, whose number is limited.
+    pub struct AppRow in "apps" {
+        key { id: Id = "id" }
+        fixed { name: Option<Name> = "name", created: Timestamp = "created" }
+        changing { clock: SandboxClock = .. }
+    }
+}
+
+impl AppRow {
+    pub fn app(self) -> App {
+        let Self { id, name, created, clock: _ } = self;
+        App { id, name, created }
+    }
+}
+
+row! {
+    /// An API key of an app. The first key has the ID of the app.
+    pub struct ApiKeyRow in "api_keys" {
+        key { id: Id = "id" }
+        fixed {
+            app: Id = "app",
+            digest: ApiKeyDigest = "digest",
+            name: Option<Name> = "name",
+            created: Timestamp = "created",
+        }
+        changing {
+            /// The hour of the last use.
+            last_used: Option<Timestamp> = "last_used",
+        }
+    }
+}
+
+row! {
+    /// A row of a merchant's balance. The balance is the sum of the merchant's rows. PostgreSQL has
+    /// several, so that batches do not wait for each other: see `store/postgres/batch.rs`.
+    #[derive(Copy)]
+    pub struct Balance in "balances" {
+        key {
+            merchant: Id = "merchant",
+            /// The number of the row, from 0.
+            shard: i64 = "shard",
+        }
+        changing {
+            /// Minor units of the merchant's currency.
+            minor: i64 = "balance",
+        }
+    }
+}
+
+row! {
+    /// An app that is a member of a merchant.
+    pub struct MerchantApp in "merchant_apps" {
+        key { merchant: Id = "merchant", app: Id = "app" }
+        fixed {
+            /// A copy from the merchant, because an index on it has the order of the list of
+            /// merchants.
+            test: bool = "test",
+        }
+    }
+}
+
+row! {
+    /// A user who is a member of a merchant.
+    pub struct MerchantUser in "merchant_users" {
+        key { merchant: Id = "merchant", user: Id = "user" }
+    }
+}
+
+row! {
+    /// An invitation that waits to be sent.
+    pub struct InvitationRow in "invitations" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            /// The app that invites the user.
+            app: Id = "app",
+            user: Id = "user",
+            created: Timestamp = "created",
+        }
+        changing {
+            /// The number of attempts, including the current one.
+            attempts: u32 = "attempts",
+            /// The time of the next attempt.
+            due: Timestamp = "due",
+        }
+    }
+}
+
+row! {
+    /// All invitations of a user to a merchant, to delete them.
+    pub struct InvitationsOfUser in "invitations" {
+        key { merchant: Id = "merchant", user: Id = "user" }
+    }
+}
+
+row! {
+    /// An endpoint of an app.
+    pub struct WebhookRow in "webhooks" {
+        key { id: Id = "id" }
+        fixed { app: Id = "app", created: Timestamp = "created" }
+        changing {
+            details: WebhookDetails = ..,
+            disabled: Option<DisableReason> = "disabled",
+            secrets: WebhookSecrets = ..,
+        }
+    }
+}
+
+impl WebhookRow {
+    pub fn new(webhook: Webhook, secrets: WebhookSecrets) -> Self {
+        let Webhook { id, app, created, details, disabled } = webhook;
+        Self { id, app, created, details, disabled, secrets }
+    }
+
+    pub fn update(&mut self, update: &WebhookUpdate) {
+        let mut webhook = self.webhook();
+        webhook.update(update);
+        (self.details, self.disabled) = (webhook.details, webhook.disabled);
+    }
+
+    pub fn webhook(&self) -> Webhook {
+        let Self { id, app, created, details, disabled, secrets: _ } = self;
+        let (details, disabled) = (details.clone(), *disabled);
+        Webhook { id: *id, app: *app, created: *created, details, disabled }
+    }
+}
+
+row! {
+    /// How far the deliveries to an endpoint are.
+    pub struct ProgressRow in "webhook_progress" {
+        key { webhook: Id = "webhook" }
+        changing { progress: Progress = .. }
+    }
+}
+
+row! {
+    /// An event that is delivered again.
+    pub struct RetryRow in "webhook_retries" {
+        key { webhook: Id = "webhook", event: Id = "event" }
+        fixed { transaction: Option<Id> = "transaction" }
+        changing { failures: Option<Failures> = .. }
+    }
+}
+
+impl RetryRow {
+    pub fn retry(&self) -> Retry {
+        let Self { webhook: _, event, transaction, failures } = *self;
+        Retry { event, transaction, failures }
+    }
+}
+
+row! {
+    /// All retries of an endpoint: they start again, or are deleted with it.
+    pub struct RetriesOfWebhook in "webhook_retries" {
+        key { webhook: Id = "webhook" }
+        changing { failures: Option<Failures> = .. }
+    }
+}
+
+row! {
+    /// One of the last attempts of an endpoint. The numbers begin again after the maximum.
+    pub struct AttemptRow in "webhook_attempts" {
+        key { webhook: Id = "webhook", number: u32 = "number" }
+        fixed { attempt: DeliveryAttempt = .. }
+    }
+}
+
+row! {
+    /// All attempts of an endpoint, to delete them.
+    pub struct AttemptsOfWebhook in "webhook_attempts" {
+        key { webhook: Id = "webhook" }
+    }
+}
+
+row! {
+    /// The key that signs the payment links of a merchant.
+    pub struct LinkSecretRow in "link_secrets" {
+        key { merchant: Id = "merchant" }
+        fixed { secret: LinkSecret = "secret" }
+    }
+}
+
+row! {
+    /// A payment link that pays only once, and its payment.
+    pub struct UsedLink in "used_links" {
+        key { merchant: Id = "merchant", link: LinkDigest = "link" }
+        fixed { pending_payment: Id = "pending_payment" }
+    }
+}
+
+row! {
+    /// A payment that is with its acquirer.
+    pub struct PendingRow in "pending_payments" {
+        key { id: Id = "id" }
+        fixed {
+            created: Timestamp = "created",
+            payment: Payment = ..,
+            /// The digest of the idempotency key, if the acquirer gets that.
+            acquirer_key: Option<RequestDigest> = "acquirer_key",
+            /// The payment link, if it pays only once.
+            link: Option<LinkDigest> = "link",
+        }
+        changing {
+            /// The acquirer's ID of the authorization, if it needs one.
+            authorization: Option<String> = "authorization",
+            challenge: Option<PendingChallenge> = ..,
+        }
+    }
+}
+
+group! {
+    /// The customer of a pending payment must answer 3-D Secure.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct PendingChallenge {
+        card: Card = ..,
+        /// The acquirer's ID of the challenge.
+        reference: String = "challenge",
+        /// The deadline for the answer.
+        until: Timestamp = "challenge_until",
+    }
+}
+
+row! {
+    /// A transaction, without its amounts after the authorization.
+    pub struct TransactionRow in "transactions" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            /// Whether the merchant is a test merchant.
+            test: bool = "test",
+            /// The acquirer knows the payment by this ID, or by the key.
+            pending_payment: Id = "pending_payment",
+            acquirer_key: Option<RequestDigest> = "acquirer_key",
+            authorization: Option<String> = "authorization",
+            acquirer: Option<AcquirerName> = "acquirer",
+            created: Timestamp = "created",
+            currency: Currency = "currency",
+            amount: i64 = "amount",
+            error: Option<ProcessingError> = "error",
+            descriptor: Descriptor = "descriptor",
+            card: Option<Card> = ..,
+            tds: ThreeDSecure = "tds",
+            recurring: bool = "recurring",
+            /// The acquirer's reference of the card. `None` if the payment failed.
+            reference: Option<String> = "reference",
+            has_custom: bool = "has_custom",
+        }
+    }
+}
+
+row! {
+    /// The amounts of a transaction after its movements, in minor units of its currency.
+    pub struct TransactionAmounts in "transactions" {
+        key { id: Id = "id" }
+        changing {
+            captured: i64 = "captured",
+            refunded: i64 = "refunded",
+            voided: i64 = "voided",
+            disputed: i64 = "disputed",
+            /// The length of the trail.
+            steps: u32 = "steps",
+        }
+    }
+}
+
+row! {
+    /// The custom data of a transaction. Apart, because it may be long.
+    pub struct CustomRow in "customs" {
+        key { transaction: Id = "transaction" }
+        fixed { custom: CustomData = "custom" }
+    }
+}
+
+row! {
+    /// The amount of a payment request. `check` compares the transaction with it.
+    pub struct AuthorizationRow in "authorizations" {
+        key { pending_payment: Id = "pending_payment" }
+        fixed { currency: Currency = "currency", amount: i64 = "amount" }
+    }
+}
+
+row! {
+    /// A capture of a transaction. Refunds reduce what can still be refunded of it.
+    pub struct CaptureRow in "captures" {
+        key {
+            transaction: Id = "transaction",
+            /// The index in the trail, from 0.
+            step: u32 = "step",
+        }
+        changing { capture: Capture = .. }
+    }
+}
+
+impl CaptureRow {
+    pub fn new(transaction: Id, capture: Capture) -> Self {
+        Self { transaction, step: capture.step, capture }
+    }
+
+    pub fn capture(&self) -> Capture {
+        Capture { step: self.step, ..self.capture }
+    }
+}
+
+row! {
+    /// A capture, refund, void or reversal that its acquirer has not confirmed yet.
+    pub struct OutboxRow in "outbox" {
+        key { id: Id = "id" }
+        fixed {
+            /// The digest of the idempotency key, if the acquirer gets that.
+            acquirer_key: Option<RequestDigest> = "acquirer_key",
+            transaction: Id = "transaction",
+            kind: OutboxKind = "movement",
+            /// Minor units of the transaction's currency.
+            amount: i64 = "amount",
+            /// The step of the trail. `None` for a reversal.
+            step: Option<u32> = "step",
+        }
+        changing {
+            /// The number of failed attempts.
+            attempts: u32 = "attempts",
+            /// The time of the next attempt. `None` if it was never sent.
+            due: Option<Timestamp> = "due",
+        }
+    }
+}
+
+row! {
+    pub struct DisputeRow in "disputes" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            transaction: Id = "transaction",
+            /// The acquirer's ID of the dispute.
+            reference: AcquirerId = "reference",
+            created: Timestamp = "created",
+            amount: i64 = "amount",
+            reason: Option<Reason> = ..,
+            due: Timestamp = "due",
+            /// The line that booked the opening.
+            line: Id = "line",
+        }
+        changing { decision: Option<Decision> = "decision" }
+    }
+}
+
+impl DisputeRow {
+    pub fn dispute(self) -> Dispute {
+        let Self { id, merchant, transaction, created, amount, reason, due, .. } = self;
+        Dispute { id, merchant, transaction, created, amount, reason, due }
+    }
+}
+
+row! {
+    /// A notification that was recorded.
+    pub struct NotificationRow in "notifications" {
+        key {
+            /// The acquirer's ID.
+            id: AcquirerId = "id",
+        }
+        fixed {
+            transaction: Id = "transaction",
+            /// The time of the recording, not of the event.
+            created: Timestamp = "created",
+            /// The dispute that is not opened yet, and its decision.
+            waiting: Option<(AcquirerId, Decision)> = ("dispute", "decision"),
+        }
+    }
+}
+
+row! {
+    /// An idempotency key.
+    pub struct KeyRow in "idempotency" {
+        key { app: Id = "app", key: String = "key" }
+        fixed {
+            /// The digest of the request.
+            request: RequestDigest = "request",
+            created: Timestamp = "created",
+        }
+        changing { state: KeyState = .. }
+    }
+}
+
+impl KeyRow {
+    /// The outcome for a repeated request.
+    pub fn outcome(&self, keyed: &KeyedRequest) -> Result<StoredOutcome, Rejection> {
+        if self.request != keyed.request {
+            return Err(Rejection::KeyReused);
+        }
+        match &self.state {
+            KeyState::InFlight(_) => Err(Rejection::InFlight),
+            KeyState::Answered(outcome) => Ok(outcome.clone()),
+        }
+    }
+}
+
+row! {
+    /// How far the expiry job is: the only row of its table.
+    pub struct ExpiryRow in "expiry" {
+        key { only: bool = "only" }
+        changing { through: Id = "through" }
+    }
+}
+
+row! {
+    /// A step of the trail of a transaction.
+    pub struct StepRow in "trail" {
+        key {
+            transaction: Id = "transaction",
+            /// The index in the trail, from 0.
+            number: u32 = "step",
+        }
+        fixed {
+            step: Step = ..,
+            /// The key of a capture, refund or void at the acquirer.
+            acquirer_key: Option<AcquirerKey> = "acquirer_key",
+            /// The step that this one reverses, because the acquirer refused it.
+            reverses: Option<u32> = "reverses",
+        }
+    }
+}
+
+row! {
+    /// A capture or a void that the acquirer refused, and that no step reverses.
+    pub struct RefusedVoid in "refused_voids" {
+        key { transaction: Id = "transaction", step: u32 = "step" }
+    }
+}
+
+row! {
+    /// A line of a merchant's balance.
+    pub struct LineRow in "lines" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            created: Timestamp = "created",
+            balance: i64 = "balance",
+            fee: i64 = "fee",
+            kind: LineKind = "kind",
+            transaction: Option<Id> = "transaction",
+            amount: Money = ..,
+        }
+    }
+}
+
+impl LineRow {
+    pub fn line(&self, test: bool) -> BalanceLine {
+        let Self { id, merchant, created, balance, fee, kind, transaction, amount } = *self;
+        BalanceLine { id, merchant, test, created, balance, fee, kind, transaction, amount }
+    }
+}
+
+row! {
+    /// A posting of the ledger entry of a line.
+    pub struct PostingRow in "postings" {
+        key {
+            line: Id = "line",
+            /// The index in the entry, from 0.
+            number: u32 = "number",
+        }
+        fixed { account: Account = "account", money: Money = .. }
+    }
+}
+
+row! {
+    /// A payout and its run.
+    pub struct PayoutRow in "payouts" {
+        key { id: Id = "id" }
+        fixed {
+            day: Date = "day",
+            test: bool = "test",
+            format: PayoutFormat = "format",
+            line: Id = "line",
+            transfer: Transfer = ..,
+        }
+    }
+}
+
+impl PayoutRow {
+    pub fn new(run: PayoutRun, payout: Payout) -> Self {
+        let PayoutRun { day, test, format } = run;
+        let Payout { id, line, transfer } = payout;
+        Self { id, day, test, format, line, transfer }
+    }
+
+    pub fn payout(self) -> Payout {
+        let Self { id, line, transfer, .. } = self;
+        Payout { id, line, transfer }
+    }
+}
+
+row! {
+    /// A card that a merchant saved.
+    pub struct CardRow in "cards" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            created: Timestamp = "created",
+            original: CardOnFile = ..,
+            notes: Option<Notes> = "notes",
+        }
+    }
+}
+
+impl CardRow {
+    pub fn saved_card(self) -> SavedCard {
+        let Self { id, merchant, created, original, notes } = self;
+        SavedCard {
+            id,
+            merchant,
+            created,
+            card: original.card,
+            notes: notes.map(|notes| notes.as_str().to_owned()),
+        }
+    }
+}
+
+row! {
+    /// The part of a capture that a dispute took.
+    pub struct SliceRow in "slices" {
+        key {
+            dispute: Id = "dispute",
+            /// The index in the dispute, from 0.
+            number: u32 = "number",
+        }
+        fixed { slice: Slice = .. }
+    }
+}
+
+row! {
+    /// An event: references, not data.
+    pub struct EventRow in "events" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            created: Timestamp = "created",
+            event_type: EventType = "type",
+            transaction: Option<Id> = "transaction",
+            steps: Option<u32> = "steps",
+            disputed: Option<i64> = "disputed",
+            /// The dispute, fraud alert or payout.
+            object: Option<Id> = "object",
+        }
+    }
+}
+
+impl From<NewEvent> for EventRow {
+    fn from(NewEvent { id, merchant, created, event_type, fact }: NewEvent) -> Self {
+        let (transaction, object) = (fact.transaction().copied(), fact.object().copied());
+        let version = fact.version();
+        let (steps, disputed) = version.map(|version| (version.steps, version.disputed)).unzip();
+        Self { id, merchant, created, event_type, transaction, steps, disputed, object }
+    }
+}
+
+impl EventRow {
+    /// `None` if the columns do not fit together.
+    pub fn event(&self) -> Option<NewEvent> {
+        let Self { id, merchant, created, event_type, transaction, steps, disputed, object } =
+            *self;
+        let fact = Fact::new(event_type, transaction, (steps, disputed), object)?;
+        Some(NewEvent { id, merchant, created, event_type, fact })
+    }
+}

@@ -1,0 +1,158 @@
+//! Compares batches with single writes, on tables in memory. A batch loads only the rows of
+//! [`Needs`]. It must have the same answers and changes as the same writes one by one, each with
+//! all rows loaded.
+
+use std::{any::Any, time::Duration};
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::*;
+use crate::{EventType, Invitation};
+
+mod api_keys;
+mod limits;
+mod webhooks;
+
+use generators::{
+    Kind, WriteSpec, at, batches, decide_dispute, id, open_dispute, refund, refuse_or_alert,
+    setup_batches, writes,
+};
+
+type WriteResult = Result<Answer, Rejection>;
+
+/// The number of rows of each balance.
+const SHARDS: i64 = 3;
+
+fn ids(first: u64, count: usize) -> Vec<Id> {
+    (first..).take(count).map(id).collect()
+}
+
+/// The number of facts in these changes. Each has an event. A refusal is a fact, whether or not a
+/// step reverses what was refused.
+fn facts(changes: &Changes) -> usize {
+    let rows = &changes.rows;
+    let is_refusal = |event: &&EventRow| event.event_type == EventType::AcquirerRefused;
+    let is_reversal = |row: &&StepRow| row.reverses.is_some();
+    rows.transactions.new_rows().count() + rows.trail.new_rows().count()
+        - rows.trail.new_rows().filter(is_reversal).count()
+        + rows.events.new_rows().filter(is_refusal).count()
+        + rows.disputes.new_rows().count()
+        + rows.fraud_alerts.new_rows().count()
+        + rows.payouts.new_rows().count()
+}
+
+/// Removes the merchant's title from an invitation, so that answers can be compared: a batch uses
+/// the title that it loaded, even if one of its writes changes the title.
+fn without_title(answer: WriteResult) -> WriteResult {
+    answer.map(|answer| {
+        let Answer::Executed(outcome) = answer else { return answer };
+        let any: &dyn Any = &*outcome;
+        match any.downcast_ref::<Invitation>() {
+            None => Answer::Executed(outcome),
+            Some(invitation) => {
+                let merchant = String::new();
+                Answer::Executed(Box::new(Invitation { merchant, ..invitation.clone() }))
+            }
+        }
+    })
+}
+
+/// Writes each batch at once and one by one, and compares the results.
+struct BatchTester {
+    tables: Tables,
+    next_id: u64,
+    batch: u32,
+}
+
+impl BatchTester {
+    fn new() -> Self {
+        let mut run = Self { tables: Tables::new(), next_id: 1_000, batch: 1 };
+        setup_batches().iter().for_each(|batch| run.write(batch, 0));
+        run
+    }
+
+    /// Writes a batch in both ways. `free` is the index of the balance row that bookings use.
+    fn write(&mut self, batch: &[WriteSpec], free: i64) {
+        let now = at(self.batch);
+        let writes = writes(batch, &self.tables, self.batch);
+        let mut at_once = self.tables.clone();
+        let (needs, drawn) = (Needs::of(&writes), ids(self.next_id, writes.len() * IDS_PER_WRITE));
+        let known = at_once.load(&needs, (now, drawn.clone()), (SHARDS, free));
+        let borrowed: Vec<&Write> = writes.iter().collect();
+        let (together, changes) = decide(known, &borrowed).unwrap();
+
+        // Rejected and replayed writes change nothing.
+        let (mut done, mut own_ids) = (Vec::new(), Vec::new());
+        for ((write, answer), own) in
+            borrowed.iter().zip(&together).zip(drawn.chunks(IDS_PER_WRITE))
+        {
+            if matches!(answer, Ok(Answer::Executed(_))) {
+                done.push(*write);
+                own_ids.extend(own);
+            }
+        }
+        let known = at_once.load(&needs, (now, own_ids), (SHARDS, free));
+        assert_eq!(decide(known, &done).unwrap().1, changes, "{writes:#?}");
+        assert_eq!(changes.rows.events.new_rows().count(), facts(&changes), "{changes:#?}");
+        at_once.apply(changes);
+
+        let single = writes.iter().map(|write| without_title(self.single(write, (now, free))));
+        let single: Vec<_> = single.collect();
+        let together: Vec<_> = together.into_iter().map(without_title).collect();
+        assert_eq!(together, single, "{writes:#?}");
+        at_once.assert_equal(&self.tables);
+        self.batch += 1;
+    }
+
+    /// Executes one action alone, with all rows loaded.
+    fn execute(&mut self, action: impl Into<Box<dyn AnyAction>>) -> WriteResult {
+        self.single(&Write::from(action), (at(99), 0))
+    }
+
+    /// Executes actions in one batch.
+    fn execute_at_once(&mut self, actions: Vec<Box<dyn AnyAction>>) -> Vec<WriteResult> {
+        let writes: Vec<Write> = actions.into_iter().map(Write::from).collect();
+        let known = self.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
+        let (answers, changes) = decide(known, &writes.iter().collect::<Vec<_>>()).unwrap();
+        self.tables.apply(changes);
+        answers
+    }
+
+    /// Executes one write alone, with all rows loaded.
+    fn single(&mut self, write: &Write, (now, free): (Timestamp, i64)) -> WriteResult {
+        let own = Needs::of([write]);
+        let all = Needs { payout: own.payout, ..self.tables.all() };
+        let known = self.tables.load(&all, (now, ids(self.next_id, IDS_PER_WRITE)), (SHARDS, free));
+        let (mut answers, changes) = decide(known, &[write]).unwrap();
+        let answer = answers.remove(0);
+        if !matches!(answer, Ok(Answer::Executed(_))) {
+            assert!(changes.is_empty(), "{write:?}: {answer:?}: {changes:?}");
+        }
+        self.next_id += u64::try_from(IDS_PER_WRITE).unwrap();
+        self.tables.apply(changes);
+        answer
+    }
+}
+
+#[test]
+fn a_refund_is_reversed_after_a_dispute_won_in_its_batch() {
+    let mut run = BatchTester::new();
+    let spec = |kind, second, amount| WriteSpec { kind, choice: 1, second, amount, key: None };
+    run.write(&[spec(refund, 0, 100)], 0);
+    run.write(&[spec(open_dispute, 0, 250)], 0);
+    // The dispute is won. The third step, the refund, is refused.
+    run.write(&[spec(decide_dispute, 0, 252), spec(refuse_or_alert, 2, 255)], 0);
+    let reversed = |row: &&StepRow| row.reverses == Some(2);
+    assert_eq!(run.tables.trail.values().filter(reversed).count(), 1);
+}
+
+proptest! {
+    #[test]
+    fn a_batch_equals_its_writes_one_by_one(batches in batches(), free in 0..SHARDS) {
+        let mut run = BatchTester::new();
+        for batch in &batches {
+            run.write(batch, free);
+        }
+    }
+}
