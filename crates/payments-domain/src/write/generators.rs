@@ -348,7 +348,7 @@ pub fn refund(it: &Choice<'_>) -> Write {
     it.movement(MovementRequest::Refund { amount: it.amount() })
 }
 
-pub(crate) fn open_dispute(it: &Choice<'_>) -> Write {
+pub fn open_dispute(it: &Choice<'_>) -> Write {
     it.notification(AcquirerEvent::Opened {
         dispute: it.dispute(),
         amount: Amount::new(it.amount * 2).unwrap(),
@@ -358,7 +358,7 @@ pub(crate) fn open_dispute(it: &Choice<'_>) -> Write {
 }
 
 /// An even amount means won.
-pub(crate) fn decide_dispute(it: &Choice<'_>) -> Write {
+pub fn decide_dispute(it: &Choice<'_>) -> Write {
     let decision = if it.amount & 1 == 0 { Decision::Won } else { Decision::Lost };
     it.notification(AcquirerEvent::Decided { dispute: it.dispute(), decision })
 }
@@ -428,7 +428,7 @@ pub fn capture(it: &Choice<'_>) -> Write {
 
 /// Records a refusal if the amount is divisible by 3, or else a fraud alert. The second choice is
 /// the number of the step.
-pub(crate) fn refuse_or_alert(it: &Choice<'_>) -> Write {
+pub fn refuse_or_alert(it: &Choice<'_>) -> Write {
     it.notification(if it.amount % 3 == 0 {
         let mut keys = it.tables.trail.values().filter_map(|row| row.acquirer_key);
         let operation = keys.nth(usize::from(it.second % 8));

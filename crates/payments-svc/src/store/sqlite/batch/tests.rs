@@ -8,7 +8,10 @@ use common::{
 };
 use payments_domain::write::{
     Tables, decide,
-    generators::{WriteSpec, batches, setup_batches, writes},
+    generators::{
+        WriteSpec, batches, decide_dispute, open_dispute, refund, refuse_or_alert, setup_batches,
+        writes,
+    },
 };
 use proptest::{
     prelude::*,
@@ -94,6 +97,25 @@ proptest! {
         }
         both.check();
     }
+}
+
+#[test]
+fn refusals_beside_a_lost_dispute_are_loaded_like_in_the_model() {
+    let mut both = SqliteAndModel::of(database());
+    setup_batches().iter().for_each(|batch| both.write(batch));
+    let key = None;
+    let mut write = |kind, second, amount| {
+        both.write(&[WriteSpec { kind, choice: 1, second, amount, key }]);
+    };
+    // Of two captures, the first is refused.
+    write(refuse_or_alert, 0, 255);
+    write(refund, 1, 100);
+    write(open_dispute, 0, 50);
+    write(decide_dispute, 0, 251);
+    // The refund.
+    write(refuse_or_alert, 3, 258);
+    let reversed = both.tables.trail.values().filter_map(|row| row.reverses);
+    assert_eq!(reversed.collect::<Vec<_>>(), [0, 4]);
 }
 
 /// Otherwise the comparison with the model proves nothing about a table.
