@@ -24,7 +24,7 @@ mod table;
 #[cfg(feature = "engines")]
 pub use postgres::{PostgresRows, Statement};
 pub use row::{Column, Group, Row, count, join, rename};
-pub use rows::{Rows, RowsByKey, TableReader};
+pub use rows::{Query, Rows, RowsByKey, TableReader, key_column, key_params, select};
 #[cfg(feature = "engines")]
 pub use sqlite::{SqliteRows, bind};
 pub use table::{RowWriter, StatementWriter, Table};

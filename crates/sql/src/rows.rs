@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use super::{Row, RowWriter};
+use super::{Column, ColumnError, Columns, Param, Row, RowWriter};
 
 /// The rows of one table in a batch, by key, each in its last state.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,6 +185,62 @@ impl<R: Row> Rows<R> {
     }
 }
 
+/// A statement that loads rows by key: `select`, the condition on `key`, then `rest`. The keys are in
+/// `N`, and `L` gets the rows.
+pub struct Query<N, L> {
+    /// `SELECT … FROM …`, without a condition.
+    pub select: fn() -> String,
+    /// The columns of the key: names, or SQL.
+    pub key: &'static [Column],
+    /// SQL after the condition: further conditions and `ORDER BY`.
+    pub rest: &'static str,
+    /// The table whose rows PostgreSQL locks.
+    pub lock: Option<&'static str>,
+    /// The keys to find. The values of each key follow each other, in the order of its columns.
+    pub keys: for<'n> fn(&'n N) -> Vec<Param<'n>>,
+    /// The parameters after the key.
+    pub values: for<'n> fn(&'n N) -> Vec<Param<'n>>,
+    /// Adds a row to the loaded rows.
+    pub read: fn(&mut L, &mut Columns<'_>) -> Result<(), ColumnError>,
+}
+
+impl<N, L> Query<N, L> {
+    /// A query without what most queries do not have.
+    pub const PLAIN: Self = Self {
+        select: String::new,
+        key: &[],
+        rest: "",
+        lock: None,
+        keys: |_| Vec::new(),
+        values: |_| Vec::new(),
+        read: |_, _| Ok(()),
+    };
+}
+
+/// `SELECT … FROM …` with all columns of a row.
+#[doc(hidden)]
+pub fn select<R: Row>() -> String {
+    let table = R::INSERT.name;
+    format!("SELECT {} FROM {table}", R::of(table))
+}
+
+/// A column of a key in SQL. A name is quoted, because it can be a word of SQL.
+pub fn key_column(column: &str) -> String {
+    let is_name = column.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if is_name { format!("\"{column}\"") } else { column.to_owned() }
+}
+
+/// The values of the columns of these keys.
+#[doc(hidden)]
+pub fn key_params<'k, R: Row>(keys: impl IntoIterator<Item = &'k R::Key>) -> Vec<Param<'k>>
+where
+    R::Key: 'k,
+{
+    let mut params = Vec::new();
+    keys.into_iter().for_each(|key| (R::DELETE.params)(key, &mut params));
+    params
+}
+
 /// A table in memory.
 pub type RowsByKey<R> = BTreeMap<<R as Row>::Key, R>;
 
@@ -198,12 +254,18 @@ pub trait TableReader {
 /// written: first the deletes of all tables, then the updates, then the inserts. Keys are in order,
 /// too. So batches that write the same rows take locks in the same order, and never deadlock.
 ///
-/// The second struct is a database in memory: these tables, and others that no batch loads.
+/// The second struct has keys of these rows, to load. Its `QUERIES` load them, where `$needs` has the
+/// keys in its field `rows`, and `$loaded` gets the rows there.
+///
+/// The third struct is a database in memory: these tables, and others that no batch loads.
 #[macro_export]
 macro_rules! rows {
     (
         $(#[$meta:meta])*
         $vis:vis struct $rows:ident { $($(#[$field_meta:meta])* $field:ident: $row:ty),* $(,)? }
+
+        $(#[$keys_meta:meta])*
+        $keys_vis:vis struct $keys:ident from $needs:ty, into $loaded:ty;
 
         $(#[$tables_meta:meta])*
         $tables_vis:vis struct $tables:ident { $($other:ident: $other_row:ty),* $(,)? }
@@ -230,6 +292,27 @@ macro_rules! rows {
             }
         }
 
+        $(#[$keys_meta])*
+        #[derive(Debug, Default)]
+        $keys_vis struct $keys {
+            $($keys_vis $field: std::collections::BTreeSet<<$row as $crate::Row>::Key>),*
+        }
+
+        impl $keys {
+            $keys_vis const QUERIES: &'static [$crate::Query<$needs, $loaded>] = &[$(
+                $crate::Query {
+                    select: $crate::select::<$row>,
+                    key: <$row as $crate::Row>::INSERT.key,
+                    keys: |needs| $crate::key_params::<$row>(&needs.rows.$field),
+                    read: |loaded, columns| {
+                        loaded.rows.$field.load($crate::Group::read(columns)?);
+                        Ok(())
+                    },
+                    ..$crate::Query::PLAIN
+                }
+            ),*];
+        }
+
         $(#[$tables_meta])*
         #[derive(Debug, Clone, Default, PartialEq)]
         $tables_vis struct $tables {
@@ -248,6 +331,13 @@ macro_rules! rows {
             $tables_vis fn assert_equal(&self, other: &Self) {
                 $(assert_eq!(self.$field, other.$field, stringify!($field));)*
                 $(assert_eq!(self.$other, other.$other, stringify!($other));)*
+            }
+
+            /// Loads the rows with these keys.
+            $tables_vis fn load_rows(&self, keys: &$keys, rows: &mut $rows) {
+                $(for row in keys.$field.iter().filter_map(|key| self.$field.get(key)) {
+                    rows.$field.load(row.clone());
+                })*
             }
 
             /// Applies the changes of a batch.

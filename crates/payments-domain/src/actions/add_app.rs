@@ -15,8 +15,8 @@ impl Action for AddApp {
 
     fn needs(&self, needs: &mut Needs) {
         needs.merchants.insert(self.merchant);
-        needs.apps.insert(self.app);
-        needs.merchant_apps.insert((self.merchant, self.app));
+        needs.rows.apps.insert(self.app);
+        needs.rows.merchant_apps.insert((self.merchant, self.app));
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {

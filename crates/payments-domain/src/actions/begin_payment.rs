@@ -26,7 +26,7 @@ impl Action for BeginPayment {
     type Outcome = PaymentBegun;
 
     fn needs(&self, needs: &mut Needs) {
-        needs.links.extend(self.link.map(|link| (self.payment.merchant, link)));
+        needs.rows.used_links.extend(self.link.map(|link| (self.payment.merchant, link)));
     }
 
     fn cost(&self) -> (usize, usize) {

@@ -29,7 +29,7 @@ impl Action for RecordNotification {
             needs.add_refusal(*transaction, *operation);
         }
         needs.add_transaction(*transaction, CapturesToLoad::All);
-        needs.notifications.insert(id.as_str().to_owned());
+        needs.rows.notifications.insert(id.clone());
         if let Some(dispute) = event.dispute().map(AcquirerId::as_str) {
             needs.disputes.insert((*transaction, dispute.to_owned()));
         }

@@ -14,7 +14,7 @@ impl Action for RecordSending {
     type Outcome = ();
 
     fn needs(&self, needs: &mut Needs) {
-        needs.outbox_entries.extend(self.0.postponed.iter().map(|postponed| postponed.entry));
+        needs.rows.outbox.extend(self.0.postponed.iter().map(|postponed| postponed.entry));
     }
 
     fn cost(&self) -> (usize, usize) {

@@ -17,7 +17,7 @@ impl Action for RefuseEntry {
     type Outcome = ();
 
     fn needs(&self, needs: &mut Needs) {
-        needs.outbox_entries.insert(self.entry);
+        needs.rows.outbox.insert(self.entry);
         needs.add_refusal(self.transaction, self.key);
     }
 

@@ -16,7 +16,7 @@ impl Action for RevokeUser {
     fn needs(&self, needs: &mut Needs) {
         needs.merchants.insert(self.merchant);
         needs.users.insert(self.user);
-        needs.merchant_users.insert((self.merchant, self.user));
+        needs.rows.merchant_users.insert((self.merchant, self.user));
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {

@@ -14,7 +14,7 @@ use crate::{
     write::{
         Answer, CapturesToLoad, Changes, DisputeRow, ExpiryRow, InvitationRow, KeyRow, KeyState,
         LineRow, LoadedRows, LoadedTransaction, Needs, NotificationRow, PayoutRow, PayoutState,
-        PendingContext, Tables, TransactionAmounts, TransactionRow,
+        PendingContext, RowKeys, Tables, TransactionAmounts, TransactionRow,
     },
 };
 
@@ -34,7 +34,7 @@ impl Tables {
         (shards, free): (i64, i64),
     ) -> LoadedRows {
         let mut known = LoadedRows::new(now, ids, shards);
-        load(&mut known.rows.keys, &self.keys, &needs.keys);
+        self.load_rows(&needs.rows, &mut known.rows);
         for (&id, &captures) in &needs.transactions {
             if self.transactions.contains_key(&id) {
                 let loaded = self.loaded(id, captures);
@@ -52,7 +52,6 @@ impl Tables {
                 loaded.disputed = disputed;
             }
         }
-        load(&mut known.rows.outbox, &self.outbox, &needs.outbox_entries);
         load(&mut known.rows.pending_payments, &self.pending_payments, &needs.pending_payments);
         for id in &needs.pending_payments {
             if let Some(row) = self.pending_payments.get(id) {
@@ -63,9 +62,8 @@ impl Tables {
                 known.pending_payments.insert(*id, PendingContext { test, key });
             }
         }
-        load(&mut known.rows.used_links, &self.used_links, &needs.links);
         load(&mut known.rows.merchants, &self.merchants, &needs.merchants);
-        load(&mut known.rows.apps, &self.apps, needs.apps.iter().chain(&needs.locked_apps));
+        load(&mut known.rows.apps, &self.apps, &needs.locked_apps);
         for app in &needs.locked_apps {
             let own = self.api_keys.values().filter(|row| row.app == *app);
             load(&mut known.rows.api_keys, &self.api_keys, own.map(|row| &row.id));
@@ -83,11 +81,6 @@ impl Tables {
                 load(&mut known.rows.merchant_users, &self.merchant_users, &[membership]);
             }
         }
-        load(&mut known.rows.merchant_users, &self.merchant_users, &needs.merchant_users);
-        load(&mut known.rows.merchant_apps, &self.merchant_apps, &needs.merchant_apps);
-        let is_needed = |row: &&NotificationRow| needs.notifications.contains(row.id.as_str());
-        let needed = self.notifications.values().filter(is_needed);
-        needed.for_each(|row| known.rows.notifications.load(row.clone()));
         for about in &needs.disputes {
             if let Some((row, contest)) = self.contest(about) {
                 known.rows.disputes.load(row.clone());
@@ -131,19 +124,22 @@ impl Tables {
         let refusals = refusals.filter_map(|row| Some((row.transaction, row.acquirer_key?)));
         Needs {
             refusals: refusals.collect(),
-            outbox_entries: self.outbox.keys().copied().collect(),
-            keys: self.keys.keys().cloned().collect(),
+            rows: RowKeys {
+                apps: self.apps.keys().copied().collect(),
+                outbox: self.outbox.keys().copied().collect(),
+                notifications: self.notifications.keys().cloned().collect(),
+                merchant_users: self.merchant_users.keys().copied().collect(),
+                merchant_apps: self.merchant_apps.keys().copied().collect(),
+                used_links: self.used_links.keys().copied().collect(),
+                keys: self.keys.keys().cloned().collect(),
+                ..RowKeys::default()
+            },
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
             pending_payments: self.pending_payments.keys().copied().collect(),
-            links: self.used_links.keys().copied().collect(),
             merchants: self.merchants.keys().copied().collect(),
-            apps: self.apps.keys().copied().collect(),
             locked_apps: self.apps.keys().copied().collect(),
             users: self.users.keys().copied().collect(),
             emails: emails.collect(),
-            merchant_users: self.merchant_users.keys().copied().collect(),
-            merchant_apps: self.merchant_apps.keys().copied().collect(),
-            notifications: self.notifications.keys().map(|id| id.as_str().to_owned()).collect(),
             disputes: opened.chain(waits).map(named).collect(),
             invitations: self.invitations.keys().copied().collect(),
             payout: None,

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Write;
-use crate::{AcquirerKey, Id, LinkDigest, PayoutRequest};
+use super::{RowKeys, Write};
+use crate::{AcquirerKey, Id, PayoutRequest};
 
 /// The captures of a transaction to load. A transaction can have up to 2,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,31 +31,21 @@ impl CapturesToLoad {
 /// The keys of the rows to load.
 #[derive(Debug, Default)]
 pub struct Needs {
-    /// Idempotency keys, by app and key.
-    pub keys: BTreeSet<(Id, String)>,
+    /// Rows that are not locked, by their keys. Idempotency keys are among them.
+    pub rows: RowKeys,
     /// Each with a row of its merchant's balance.
     pub transactions: BTreeMap<Id, CapturesToLoad>,
     /// Captures, refunds and voids that may be refused, by transaction and key at the acquirer. Each
     /// with what disputes have taken of the captures of its transaction.
     pub refusals: BTreeSet<(Id, AcquirerKey)>,
-    pub outbox_entries: BTreeSet<Id>,
     /// Pending payments, each with its idempotency key.
     pub pending_payments: BTreeSet<Id>,
-    /// Links that pay only once, by merchant.
-    pub links: BTreeSet<(Id, LinkDigest)>,
     pub merchants: BTreeSet<Id>,
-    pub apps: BTreeSet<Id>,
     /// Apps, each with its sandbox clock, and all its API keys and webhooks.
     pub locked_apps: BTreeSet<Id>,
     pub users: BTreeSet<Id>,
     /// Users by e-mail address in lower case, each with the merchant whose membership to load.
     pub emails: BTreeSet<(Id, String)>,
-    /// By merchant and user.
-    pub merchant_users: BTreeSet<(Id, Id)>,
-    /// By merchant and app.
-    pub merchant_apps: BTreeSet<(Id, Id)>,
-    /// By the acquirer's ID.
-    pub notifications: BTreeSet<String>,
     /// Disputes with their slices and waiting decisions, by transaction and the acquirer's ID.
     pub disputes: BTreeSet<(Id, String)>,
     pub invitations: BTreeSet<Id>,
@@ -72,7 +62,7 @@ impl Needs {
 
     fn add(&mut self, write: &Write) {
         if let Some(keyed) = &write.keyed {
-            self.keys.insert((keyed.app, keyed.key.clone()));
+            self.rows.keys.insert((keyed.app, keyed.key.clone()));
         }
         write.action.needs(self);
     }

@@ -55,6 +55,9 @@ rows! {
         keys: KeyRow,
     }
 
+    /// Rows that a batch loads by key, without a lock: another batch may change them meanwhile.
+    pub struct RowKeys from super::Needs, into super::LoadedRows;
+
     /// The database in memory.
     #[cfg(any(test, feature = "generators"))]
     pub struct Tables { users: crate::User }

@@ -46,8 +46,8 @@ pub(super) fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
     lock_keys.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
     lock_keys.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
     lock_keys.extend(needs.locked_apps.iter().map(|id| hash(("app", id))));
-    lock_keys.extend(needs.links.iter().map(|link| hash(("link", link))));
-    lock_keys.extend(needs.keys.iter().map(|key| hash(("key", key))));
+    lock_keys.extend(needs.rows.used_links.iter().map(|link| hash(("link", link))));
+    lock_keys.extend(needs.rows.keys.iter().map(|key| hash(("key", key))));
     lock_keys.extend(needs.emails.iter().map(|(_, email)| hash(("email", email))));
 }
 

@@ -5,9 +5,9 @@
 //!
 //! 1. [`LOCKED`] comes first. While these rows are locked, no other batch changes the rows that are
 //!    read after them and belong to them, such as the captures of a transaction.
-//! 2. [`READ`] comes after the locks. Idempotency keys are read there. The repeat of a movement
-//!    locks the same transaction. So when its batch has the lock, it finds the idempotency key that
-//!    the first request stored.
+//! 2. [`READ`] comes after the locks, and then the rows that `RowKeys` names. Idempotency keys are
+//!    among them. The repeat of a movement locks the same transaction. So when its batch has the
+//!    lock, it finds the idempotency key that the first request stored.
 //! 3. A row that completes another one comes after it: slices after their dispute, captures after
 //!    their transaction, the key of a payment after the pending payment. Without the other row, it
 //!    is dropped.
@@ -21,63 +21,34 @@
 
 use std::collections::BTreeSet;
 
-use common::sql::{ColumnError, Columns, Group, Kind, Param, Row as _, Stored as _};
+use common::sql::{self, ColumnError, Columns, Group, Kind, Param, Stored as _};
 use payments_domain::{
     Amounts, DisputeState, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep,
     Slice, TransactionState, Website, merchant_title,
     write::{
         ApiKeyRow, AppRow, CaptureRow, CapturesToLoad, DisputeRow, InvitationRow, KeyRow, KeyState,
-        LoadedRows, LoadedTransaction, MerchantApp, MerchantUser, Needs, NotificationRow,
-        OutboxRow, PendingContext, PendingRow, ProgressRow, UsedLink, WebhookRow,
+        LoadedRows, LoadedTransaction, MerchantUser, Needs, PendingContext, PendingRow,
+        ProgressRow, WebhookRow,
     },
 };
 
-/// A statement that finds rows by key: `select`, the condition on `key`, then `rest`.
-pub(super) struct Query {
-    /// `SELECT … FROM …`, without a condition.
-    pub(super) select: fn() -> String,
-    /// One or two columns.
-    pub(super) key: &'static [(&'static str, Kind)],
-    /// SQL after the condition: further conditions and `ORDER BY`.
-    pub(super) rest: &'static str,
-    /// The table whose rows PostgreSQL locks. In [`LOCKED`], it skips rows that another process has
-    /// locked.
-    pub(super) lock: Option<&'static str>,
-    /// The keys to find. The values of each key follow each other, in the order of its columns.
-    pub(super) keys: fn(&Needs) -> Vec<Param<'_>>,
-    /// The parameters after the key.
-    pub(super) values: fn(&Needs) -> Vec<Param<'_>>,
-    /// Adds a row to the loaded rows.
-    pub(super) read: fn(&mut LoadedRows, &mut Columns<'_>) -> Result<(), ColumnError>,
-}
+/// A statement that loads a batch. In [`LOCKED`], PostgreSQL skips rows that another process has
+/// locked.
+pub(super) type Query = sql::Query<Needs, LoadedRows>;
 
-/// A query without what most queries do not have.
-const PLAIN: Query = Query {
-    select: String::new,
-    key: &[],
-    rest: "",
-    lock: None,
-    keys: |_| Vec::new(),
-    values: |_| Vec::new(),
-    read: |_, _| Ok(()),
-};
-
-/// Loads whole rows by these columns, without more.
-macro_rules! by_key {
-    ($field:ident: $row:ty, $key:expr, $lock:expr, $keys:expr) => {
+/// Loads whole rows by this column, without more.
+macro_rules! by_column {
+    ($field:ident: $row:ty, $column:literal, $lock:expr, $keys:expr) => {
         Query {
-            select: || {
-                let table = <$row>::INSERT.name;
-                format!("SELECT {} FROM {table}", <$row>::of(table))
-            },
-            key: $key,
+            select: sql::select::<$row>,
+            key: &[($column, Kind::Bytes)],
             lock: $lock,
             keys: $keys,
             read: |known, columns| {
                 known.rows.$field.load(Group::read(columns)?);
                 Ok(())
             },
-            ..PLAIN
+            ..Query::PLAIN
         }
     };
 }
@@ -88,7 +59,7 @@ pub(super) const EMAIL: &str = "users.email";
 
 /// Rows that PostgreSQL locks; see the module for the order.
 pub(super) const LOCKED: [Query; 5] = [
-    by_key!(merchants: Merchant, &[("id", Kind::Bytes)], Some("merchants"), |needs| {
+    by_column!(merchants: Merchant, "id", Some("merchants"), |needs| {
         needs.merchants.iter().map(Id::param).collect()
     }),
     Query {
@@ -109,7 +80,7 @@ pub(super) const LOCKED: [Query; 5] = [
             known.rows.pending_payments.load(row);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         select: || {
@@ -136,7 +107,7 @@ pub(super) const LOCKED: [Query; 5] = [
             known.invitations.insert(id, invitation);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         select: || {
@@ -164,22 +135,22 @@ pub(super) const LOCKED: [Query; 5] = [
             known.transactions.insert(id, loaded);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
     // The lock covers the API keys and webhooks of the app: their number is limited.
-    by_key!(apps: AppRow, &[("id", Kind::Bytes)], Some("apps"), |needs| {
+    by_column!(apps: AppRow, "id", Some("apps"), |needs| {
         needs.locked_apps.iter().map(Id::param).collect()
     }),
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 20] = [
-    by_key!(api_keys: ApiKeyRow, &[("app", Kind::Bytes)], None, |needs| {
+pub(super) const READ: [Query; 13] = [
+    by_column!(api_keys: ApiKeyRow, "app", None, |needs| {
         needs.locked_apps.iter().map(Id::param).collect()
     }),
     Query {
         select: || format!("SELECT {} FROM captures", CaptureRow::of("captures")),
-        key: &[("\"transaction\"", Kind::Bytes)],
+        key: &[("transaction", Kind::Bytes)],
         rest: "ORDER BY \"transaction\", step",
         keys: |needs| {
             let is_complete = |captures: &&CapturesToLoad| **captures == CapturesToLoad::All;
@@ -187,7 +158,7 @@ pub(super) const READ: [Query; 20] = [
             all.map(|(transaction, _)| transaction.param()).collect()
         },
         read: captured,
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         // The oldest captures that still have a refundable amount, until together they cover $2,
@@ -225,14 +196,14 @@ pub(super) const READ: [Query; 20] = [
             vec![Param::Int(largest)]
         },
         read: captured,
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         // Steps that were not refused before.
         select: || {
             format!("SELECT \"transaction\", acquirer_key, {} FROM trail", RefusedStep::of("trail"))
         },
-        key: &[("\"transaction\"", Kind::Bytes), ("acquirer_key", Kind::Bytes)],
+        key: &[("transaction", Kind::Bytes), ("acquirer_key", Kind::Bytes)],
         rest: "AND NOT EXISTS (
                    SELECT 1 FROM trail AS later
                    WHERE later.\"transaction\" = trail.\"transaction\"
@@ -251,7 +222,7 @@ pub(super) const READ: [Query; 20] = [
             known.refusable_steps.insert(name, Group::read(columns)?);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         select: || {
@@ -261,7 +232,7 @@ pub(super) const READ: [Query; 20] = [
                 Slice::of("slices")
             )
         },
-        key: &[("\"transaction\"", Kind::Bytes)],
+        key: &[("transaction", Kind::Bytes)],
         rest: "AND slices.step IS NOT NULL AND NOT again AND decision IS DISTINCT FROM 'won'",
         keys: |needs| {
             let transactions: BTreeSet<&Id> = needs.refusals.iter().map(|(id, _)| id).collect();
@@ -277,14 +248,11 @@ pub(super) const READ: [Query; 20] = [
             }
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
-    by_key!(outbox: OutboxRow, &[("id", Kind::Bytes)], None, |needs| {
-        needs.outbox_entries.iter().map(Id::param).collect()
-    }),
     Query {
         select: || format!("SELECT {} FROM disputes", DisputeRow::of("disputes")),
-        key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
+        key: &[("transaction", Kind::Bytes), ("reference", Kind::Text)],
         keys: disputes,
         read: |known, columns| {
             let row = DisputeRow::read(columns)?;
@@ -294,7 +262,7 @@ pub(super) const READ: [Query; 20] = [
             known.rows.disputes.load(row);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         select: || {
@@ -304,7 +272,7 @@ pub(super) const READ: [Query; 20] = [
                 Slice::of("slices")
             )
         },
-        key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
+        key: &[("transaction", Kind::Bytes), ("reference", Kind::Text)],
         rest: "ORDER BY disputes.id, number",
         keys: disputes,
         read: |known, columns| {
@@ -315,11 +283,11 @@ pub(super) const READ: [Query; 20] = [
             }
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         select: || "SELECT \"transaction\", dispute, decision FROM notifications".to_owned(),
-        key: &[("\"transaction\"", Kind::Bytes), ("dispute", Kind::Text)],
+        key: &[("transaction", Kind::Bytes), ("dispute", Kind::Text)],
         rest: "ORDER BY created, id",
         keys: disputes,
         read: |known, columns| {
@@ -328,17 +296,8 @@ pub(super) const READ: [Query; 20] = [
             known.waiting.entry(name).or_insert(columns.read()?);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
-    by_key!(notifications: NotificationRow, &[("id", Kind::Text)], None, |needs| {
-        needs.notifications.iter().map(String::param).collect()
-    }),
-    by_key!(
-        used_links: UsedLink,
-        &[("merchant", Kind::Bytes), ("link", Kind::Bytes)],
-        None,
-        |needs| needs.links.iter().flat_map(|(id, link)| [id.param(), link.param()]).collect()
-    ),
     Query {
         select: || "SELECT id FROM users".to_owned(),
         key: &[("id", Kind::Bytes)],
@@ -347,7 +306,7 @@ pub(super) const READ: [Query; 20] = [
             known.users.insert(columns.read()?);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         select: || "SELECT id, email FROM users".to_owned(),
@@ -358,7 +317,7 @@ pub(super) const READ: [Query; 20] = [
             known.users_by_email.insert(email.to_ascii_lowercase(), user);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
     Query {
         select: || {
@@ -371,26 +330,8 @@ pub(super) const READ: [Query; 20] = [
             needs.emails.iter().flat_map(|(id, email)| [id.param(), email.param()]).collect()
         },
         read: member,
-        ..PLAIN
+        ..Query::PLAIN
     },
-    Query {
-        select: || {
-            "SELECT merchant_users.merchant, merchant_users.\"user\" FROM merchant_users".to_owned()
-        },
-        key: &[("merchant_users.merchant", Kind::Bytes), ("\"user\"", Kind::Bytes)],
-        keys: |needs| pairs(&needs.merchant_users),
-        read: member,
-        ..PLAIN
-    },
-    by_key!(apps: AppRow, &[("id", Kind::Bytes)], None, |needs| {
-        needs.apps.iter().map(Id::param).collect()
-    }),
-    by_key!(
-        merchant_apps: MerchantApp,
-        &[("merchant", Kind::Bytes), ("app", Kind::Bytes)],
-        None,
-        |needs| pairs(&needs.merchant_apps)
-    ),
     Query {
         select: || {
             format!(
@@ -408,11 +349,8 @@ pub(super) const READ: [Query; 20] = [
             known.rows.webhook_progress.load(Group::read(columns)?);
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
-    by_key!(keys: KeyRow, &[("app", Kind::Bytes), ("key", Kind::Text)], None, |needs| {
-        needs.keys.iter().flat_map(|(app, key)| [app.param(), key.param()]).collect()
-    }),
     Query {
         select: || format!("SELECT {} FROM idempotency", KeyRow::of("idempotency")),
         key: &[("pending_payment", Kind::Bytes)],
@@ -427,7 +365,7 @@ pub(super) const READ: [Query; 20] = [
             }
             Ok(())
         },
-        ..PLAIN
+        ..Query::PLAIN
     },
 ];
 
@@ -455,8 +393,4 @@ fn refunds(needs: &Needs) -> impl Iterator<Item = (&Id, i64)> {
 
 fn disputes(needs: &Needs) -> Vec<Param<'_>> {
     needs.disputes.iter().flat_map(|(id, reference)| [id.param(), reference.param()]).collect()
-}
-
-fn pairs(pairs: &std::collections::BTreeSet<(Id, Id)>) -> Vec<Param<'_>> {
-    pairs.iter().flat_map(|(first, second)| [first.param(), second.param()]).collect()
 }

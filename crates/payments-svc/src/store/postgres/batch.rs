@@ -40,12 +40,12 @@ use std::{
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
     postgres::{Error, Pool, Statement, Transaction},
-    sql::{Columns, Group, Kind, Param, PostgresRows, Stored as _},
+    sql::{Columns, Group, Kind, Param, PostgresRows, Stored as _, key_column},
 };
 use jiff::Timestamp;
 use payments_domain::{
     Id, PayoutRequest,
-    write::{Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, Write},
+    write::{Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, RowKeys, Write},
 };
 use tokio_postgres::{Row, types::ToSql};
 
@@ -96,7 +96,8 @@ const NEW_IDS: &str = "SELECT ids, clock FROM new_ids($1)";
 /// The statements that load a batch, in their order.
 static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
     let locked = LOCKED.iter().map(|query| (sql(query, "SKIP LOCKED"), query));
-    locked.chain(READ.iter().map(|query| (sql(query, ""), query))).collect()
+    let read = READ.iter().chain(RowKeys::QUERIES);
+    locked.chain(read.map(|query| (sql(query, ""), query))).collect()
 });
 
 fn sql(query: &Query, wait: &str) -> String {
@@ -105,10 +106,15 @@ fn sql(query: &Query, wait: &str) -> String {
         format!("ORDER BY {id} FOR UPDATE OF {table} {wait}")
     });
     let (select, rest, lock) = ((query.select)(), query.rest, lock.unwrap_or_default());
-    let column = |name| if name == EMAIL { "lower(users.email COLLATE \"C\")" } else { name };
+    let column = |column| match column {
+        EMAIL => "lower(users.email COLLATE \"C\")".to_owned(),
+        column => key_column(column),
+    };
     let array = |kind| match kind {
+        Kind::Bool => "boolean[]",
+        Kind::Int => "bigint[]",
         Kind::Text => "text[]",
-        _ => "bytea[]",
+        Kind::Bytes | Kind::Uuid => "bytea[]",
     };
     match *query.key {
         [(first, kind)] => {

@@ -18,13 +18,13 @@ use std::{
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
-    sql::{Columns, Group, Param, SqliteRows, Stored as _, bind},
+    sql::{Columns, Group, Param, SqliteRows, Stored as _, bind, key_column},
     sqlite::{Embedded, failure},
 };
 use jiff::Timestamp;
 use payments_domain::{
     Id, IdGenerator, PayoutRequest,
-    write::{Balance, Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, Write},
+    write::{Balance, Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, RowKeys, Write},
 };
 use rusqlite::{Connection, Transaction};
 use uuid::Uuid;
@@ -39,11 +39,12 @@ use super::transactions::TransactionCache;
 /// The statements that load a batch, in their order.
 static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
     let sql = |query: &'static Query| {
-        let key = (1..).zip(query.key).map(|(number, (column, _))| format!("{column} = ${number}"));
+        let key = (1..).zip(query.key);
+        let key = key.map(|(number, (column, _))| format!("{} = ${number}", key_column(column)));
         let key = key.collect::<Vec<_>>().join(" AND ");
         (format!("{} WHERE {key} {}", (query.select)(), query.rest), query)
     };
-    LOCKED.iter().chain(&READ).map(sql).collect()
+    LOCKED.iter().chain(&READ).chain(RowKeys::QUERIES).map(sql).collect()
 });
 
 static BALANCE: LazyLock<String> = LazyLock::new(|| {
