@@ -176,6 +176,19 @@ fn the_rules_of_payments_have_no_effects() {
     }
 }
 
+/// The newest action: its names, its route and its table.
+const NEWEST: [&str; 4] = ["SetLinkSecret", "set_link_secret", "link-secret", "link_secrets"];
+
+#[test]
+fn an_endpoint_with_a_new_row_needs_eight_source_files() {
+    let mut search = vec!["grep", "--name-only", "--fixed-strings"];
+    NEWEST.iter().for_each(|name| search.extend(["-e", name]));
+    search.extend(["--", "crates/*.rs", "crates/*.sql"]);
+    let files = git(&search);
+    assert!(files.contains("migrations/sqlite/") && files.contains("migrations/postgres/"));
+    assert!((6..=8).contains(&files.lines().count()), "{files}");
+}
+
 #[test]
 fn only_the_vfs_has_unsafe_code() {
     let found = git(&["grep", "-lE", r"unsafe (\{|fn|extern|impl|trait)", "--", "*.rs"]);

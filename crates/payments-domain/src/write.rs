@@ -58,6 +58,7 @@ pub use loaded::{KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingCo
 pub use needs::{CapturesToLoad, Needs};
 pub use outcome::{Outcome, StoredOutcome};
 pub use rows::*;
+pub use sql::{Group, Row};
 
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]

@@ -24,11 +24,10 @@
 
 use std::time::Duration;
 
-use common::sql::Group;
 use payments_domain::{
     FieldError, Id, Transaction,
     actions::PaymentConcluded,
-    write::{KeyRow, KeyState, KeyedRequest, Moved, Rejection, StoredOutcome},
+    write::{Group, KeyRow, KeyState, KeyedRequest, Moved, Rejection, StoredOutcome},
 };
 use tokio::time::{Instant, sleep};
 

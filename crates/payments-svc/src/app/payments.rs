@@ -2,14 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use common::{
-    aside::Aside,
-    limits::Budget,
-    sql::{Group, Row},
-};
+use common::{aside::Aside, limits::Budget};
 use payments_domain::{
     Pricing,
-    write::{Action, Answer, KeyedRequest},
+    write::{Action, Answer, Group, KeyedRequest, Row},
 };
 use tokio_util::task::TaskTracker;
 

@@ -26,10 +26,9 @@ use axum::{
     extract::{FromRequest, Request},
     http::{HeaderMap, HeaderName},
 };
-use common::sql::Group;
 use payments_domain::{
     App, FieldError,
-    write::{Action, KeyedRequest},
+    write::{Action, Group, KeyedRequest},
 };
 use sha2::{Digest as _, Sha256};
 
