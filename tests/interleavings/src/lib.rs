@@ -40,17 +40,17 @@ pub mod rules;
 mod store;
 pub mod time;
 
-#[path = "../../../tests/src/soak.rs"]
+#[path = "../../src/soak.rs"]
 pub mod soak;
 
-#[path = "../../objstore-svc/src"]
+#[path = "../../../crates/objstore-svc/src"]
 #[expect(dead_code, unused_imports, reason = "the tests do not use all of it")]
 mod objstore {
     pub(crate) mod domain;
     pub(crate) mod watch;
 }
 
-#[path = "../../common/src"]
+#[path = "../../../crates/common/src"]
 mod common_src {
     pub mod batch;
 }
