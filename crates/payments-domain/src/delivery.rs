@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sql::{BadCell, Column, ColumnError, Columns, Group, Param, Stored as _, group};
 
-use super::{Id, jitter::with_jitter};
+use super::{DisableReason, Id, jitter::with_jitter};
 
 /// The delays after the first failed attempts.
 const FIRST_DELAYS: [Duration; 6] = [
@@ -135,8 +135,8 @@ pub struct DeliveryReport {
     pub finished: Vec<Id>,
     /// The last ones, at most [`MAX_RECORDED_ATTEMPTS`].
     pub attempts: Vec<DeliveryAttempt>,
-    /// Whether an event had no success for so long that the endpoint is disabled.
-    pub gives_up: bool,
+    /// Why the endpoint is disabled, if the attempts are a reason.
+    pub disables: Option<DisableReason>,
 }
 
 /// The outcome of one attempt.

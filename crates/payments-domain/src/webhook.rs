@@ -8,13 +8,16 @@ use sql::{Param, group, named, stored};
 use url::{Host, Url};
 use zeroize::Zeroizing;
 
-use super::{EventType, Id, Name};
+use super::{DeliveryOutcome, EventType, Id, Name};
 
 /// The maximum number of endpoints of an app.
 pub(crate) const MAX_WEBHOOKS: usize = 20;
 
 /// The maximum length of the address of an endpoint, in bytes.
 const MAX_WEBHOOK_URL: usize = 2048;
+
+/// The status with which a receiver says that it wants no further event: 410 Gone.
+const GONE: u16 = 410;
 
 /// How long the old secret of an endpoint also signs after a rotation.
 const OLD_SECRET_SIGNS: SignedDuration = SignedDuration::from_hours(24);
@@ -79,6 +82,20 @@ named! {
         Request = "request",
         /// Deliveries have failed for too long.
         Failures = "failures",
+        /// The receiver has answered a delivery with [`GONE`].
+        Gone = "gone",
+    }
+}
+
+impl DisableReason {
+    /// Whether an attempt that failed disables the endpoint, and why. `next`: the time of the next
+    /// attempt, if there is one.
+    pub fn after(outcome: DeliveryOutcome, next: Option<Timestamp>) -> Option<Self> {
+        match (outcome, next) {
+            (DeliveryOutcome::Refused(GONE), _) => Some(Self::Gone),
+            (_, None) => Some(Self::Failures),
+            (_, Some(_)) => None,
+        }
     }
 }
 
@@ -331,6 +348,20 @@ mod tests {
         assert_eq!(WebhookSecret::stored(decoded), Some(secret));
         assert_eq!(WebhookSecret::stored(vec![0; 23]), None);
         assert_eq!(WebhookSecret::stored(vec![0; 65]), None);
+    }
+
+    #[test]
+    fn an_endpoint_that_is_gone_or_has_no_next_attempt_is_disabled() {
+        let next = Some(Timestamp::UNIX_EPOCH);
+        for (outcome, next, reason) in [
+            (DeliveryOutcome::Refused(410), next, Some(DisableReason::Gone)),
+            (DeliveryOutcome::Refused(410), None, Some(DisableReason::Gone)),
+            (DeliveryOutcome::Refused(404), next, None),
+            (DeliveryOutcome::Refused(404), None, Some(DisableReason::Failures)),
+            (DeliveryOutcome::TimedOut, next, None),
+        ] {
+            assert_eq!(DisableReason::after(outcome, next), reason, "{outcome:?}");
+        }
     }
 
     #[test]

@@ -268,8 +268,8 @@ pub(crate) struct Backlog {
     /// Outbox entries that no acquirer has confirmed.
     pub(crate) outbox_entries: i64,
     pub(crate) pending_payments: i64,
-    /// Webhooks that are disabled because their deliveries failed.
-    pub(crate) failed_webhooks: i64,
+    /// Webhooks that are disabled, but not by a request.
+    pub(crate) disabled_webhooks: i64,
 }
 
 /// A query with its parameters.

@@ -1,7 +1,7 @@
 use sql::group;
 
 use crate::{
-    DeliveryAttempt, DeliveryReport, DisableReason, MAX_WEBHOOKS, Retry,
+    DeliveryAttempt, DeliveryReport, MAX_WEBHOOKS, Retry,
     write::{Action, AttemptRow, Batch, Needs, ProgressRow, Rejection, RetryRow},
 };
 
@@ -12,7 +12,7 @@ pub struct RecordDeliveries(pub Box<DeliveryReport>);
 group! {
     #[derive(Debug)]
     pub struct DeliveriesRecorded {
-        /// Whether deliveries have failed for so long that the endpoint is disabled.
+        /// Whether the attempts have disabled the endpoint.
         disables_webhook: bool = "disables_webhook",
     }
 }
@@ -55,11 +55,11 @@ impl Action for RecordDeliveries {
             batch.rows.webhook_attempts.replace(AttemptRow { webhook: id, number, attempt });
         }
         batch.rows.webhook_progress.update(ProgressRow { webhook: id, progress });
-        if report.gives_up && is_current && row.disabled.is_none() {
-            row.disabled = Some(DisableReason::Failures);
+        let disables_webhook = report.disables.is_some() && is_current && row.disabled.is_none();
+        if disables_webhook {
+            row.disabled = report.disables;
             batch.rows.webhooks.update(row);
-            return Ok(DeliveriesRecorded { disables_webhook: true });
         }
-        Ok(DeliveriesRecorded { disables_webhook: false })
+        Ok(DeliveriesRecorded { disables_webhook })
     }
 }

@@ -16,11 +16,12 @@ use sql::Row as _;
 use crate::{
     AcquirerEvent, AcquirerId, AcquirerKey, AcquirerName, AcquirerOutcome, AdvanceBy, Amount,
     ApiKeyDigest, ApiKeyUse, Card, CardOnFile, Conclusion, Country, Currency, CustomData, Decision,
-    Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor, Email, EventType,
-    EventTypes, Exchange, Expiry, Failures, FraudReason, Iban, Id, LinkSecret, MerchantDetails,
-    MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment, PayoutFormat,
-    PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress, Reason, Retry, Scheme,
-    SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
+    Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor, DisableReason, Email,
+    EventType, EventTypes, Exchange, Expiry, Failures, FraudReason, Iban, Id, LinkSecret,
+    MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment,
+    PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress, Reason,
+    Retry, Scheme, SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate,
+    WebhookUrl, Website,
     actions::{
         AddApp, AddUser, AdvanceClock, BeginPayment, ChallengePayment, ConcludePayment,
         CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey, DeleteEvents,
@@ -478,7 +479,9 @@ fn record_deliveries(it: &Choice<'_>) -> Write {
         retries: retries.collect(),
         finished: finished.skip(usize::from(choice % 4)).collect(),
         attempts: (0..[0, 1, 2, 60][usize::from(second % 4)]).map(attempt).collect(),
-        gives_up: second > 200,
+        disables: (second > 200).then(|| {
+            if choice.is_multiple_of(2) { DisableReason::Failures } else { DisableReason::Gone }
+        }),
     };
     RecordDeliveries(Box::new(report)).into()
 }

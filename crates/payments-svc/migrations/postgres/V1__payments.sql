@@ -493,7 +493,7 @@ CREATE TABLE webhook_attempts (
 );
 
 -- A metric counts them each second.
-CREATE INDEX failed_webhooks ON webhooks (id) WHERE disabled = 'failures';
+CREATE INDEX disabled_webhooks ON webhooks (id) WHERE disabled <> 'request';
 
 -- Jobs that one process at a time does, and which one, for how long.
 CREATE TABLE leases (

@@ -445,7 +445,7 @@ CREATE TABLE webhook_attempts (
 ) STRICT, WITHOUT ROWID;
 
 -- A metric counts them each second.
-CREATE INDEX failed_webhooks ON webhooks (id) WHERE disabled = 'failures';
+CREATE INDEX disabled_webhooks ON webhooks (id) WHERE disabled <> 'request';
 
 -- When jobs that delete or void by time last ran, in milliseconds since 1970; null before the first time.
 -- One row.

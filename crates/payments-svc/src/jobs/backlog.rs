@@ -10,7 +10,7 @@ pub(crate) struct BacklogMetrics {
     invitations: IntGauge,
     outbox_entries: IntGauge,
     pending_payments: IntGauge,
-    failed_webhooks: IntGauge,
+    disabled_webhooks: IntGauge,
 }
 
 impl BacklogMetrics {
@@ -31,9 +31,10 @@ impl BacklogMetrics {
                 "pending_payments",
                 "Pending payments: they wait for the acquirer or for 3-D Secure.",
             )?,
-            failed_webhooks: gauge(
+            disabled_webhooks: gauge(
                 "webhooks_disabled",
-                "Webhooks that are disabled, because deliveries of an event failed for five days.",
+                "Webhooks that are disabled, because deliveries of an event failed for five days, or the \
+                 receiver answered with 410.",
             )?,
         })
     }
@@ -42,6 +43,6 @@ impl BacklogMetrics {
         self.invitations.set(backlog.invitations);
         self.outbox_entries.set(backlog.outbox_entries);
         self.pending_payments.set(backlog.pending_payments);
-        self.failed_webhooks.set(backlog.failed_webhooks);
+        self.disabled_webhooks.set(backlog.disabled_webhooks);
     }
 }

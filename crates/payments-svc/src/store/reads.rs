@@ -316,11 +316,11 @@ impl Store {
     pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM outbox),
                        (SELECT count(*) FROM pending_payments),
-                       (SELECT count(*) FROM webhooks WHERE disabled = 'failures')";
+                       (SELECT count(*) FROM webhooks WHERE disabled <> 'request')";
         let backlog = self.query_all(sql, &[], |columns| {
             let (invitations, outbox_entries) = (columns.read()?, columns.read()?);
-            let (pending_payments, failed_webhooks) = (columns.read()?, columns.read()?);
-            Ok(Backlog { invitations, outbox_entries, pending_payments, failed_webhooks })
+            let (pending_payments, disabled_webhooks) = (columns.read()?, columns.read()?);
+            Ok(Backlog { invitations, outbox_entries, pending_payments, disabled_webhooks })
         });
         Ok(backlog.await?.first().copied().unwrap_or_default())
     }

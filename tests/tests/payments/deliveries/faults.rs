@@ -284,6 +284,42 @@ async fn after_five_days_of_failures_a_webhook_is_disabled_and_can_be_enabled() 
 }
 
 #[tokio::test]
+async fn a_webhook_whose_receiver_is_gone_is_disabled_at_once_and_can_be_enabled() {
+    let receiver = Receiver::new().await;
+    let (healthy, tested) = (receiver.another(), receiver.another());
+    let service = service_for(&receiver).await;
+    let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &receiver).await;
+    let _enabled = Webhook::at(&merchant.app, &healthy).await;
+    receiver.answer(410);
+    let transaction = merchant.pay("EUR", 100).await;
+    let deliveries = webhook.recorded(|deliveries| !deliveries.is_empty()).await;
+    let first = (&deliveries[0]["status"], &deliveries[0]["nextAttempt"]);
+    assert_eq!((first, deliveries.len()), ((&json!(410), &Value::Null), 1));
+    let disabled = webhook.fetch().await;
+    let reason = (&disabled["enabled"], &disabled["disabledReason"]);
+    assert_eq!(reason, (&json!(false), &json!("gone")));
+    let is_logged = |line: &str| line.contains("webhook disabled") && line.contains(&webhook.id);
+    service.process().logged(is_logged).await;
+    metric(&service, "payments_webhooks_disabled", |count| count == 1).await;
+    receiver.answer(204);
+    transaction.capture(50).await;
+    healthy.until(|received| received.len() == 2).await;
+    assert_eq!(receiver.received().len(), 1, "a disabled webhook gets events");
+
+    webhook.change(&json!({ "enabled": true })).await;
+    webhook.is_complete(&receiver, Repeats::None).await;
+    assert_eq!(receiver.received().len(), 1 + 2);
+    metric(&service, "payments_webhooks_disabled", |count| count == 0).await;
+
+    let idle = Webhook::at(&service.app().await, &tested).await;
+    tested.answer(410);
+    let test = idle.app.post(&format!("{}/test", idle.path()), &json!({})).await.expect(200);
+    assert_eq!(test.json()["delivery"]["status"], 410);
+    assert_eq!(idle.fetch().await["enabled"], true, "a test disables no webhook");
+}
+
+#[tokio::test]
 async fn each_outcome_is_listed_and_counted() {
     let [redirect, silent, rude, mut gone] = {
         let first = Receiver::new().await;

@@ -45,7 +45,7 @@ impl Endpoint {
             retries: Vec::new(),
             finished: Vec::new(),
             attempts: Vec::new(),
-            gives_up: false,
+            disables: None,
         }
     }
 
@@ -143,7 +143,11 @@ fn a_report_replaces_and_removes_retries() {
 #[test]
 fn a_report_from_before_a_replay_changes_nothing() {
     let mut endpoint = Endpoint::new();
-    let late = DeliveryReport { finished: vec![id(3)], gives_up: true, ..endpoint.failed(&[4]) };
+    let late = DeliveryReport {
+        finished: vec![id(3)],
+        disables: Some(DisableReason::Failures),
+        ..endpoint.failed(&[4])
+    };
     endpoint.write(record(endpoint.failed(&[3]))).unwrap();
     endpoint.write(endpoint.replay(7)).unwrap();
     let unchanged = endpoint.run.tables.clone();
@@ -193,7 +197,11 @@ fn a_change_of_the_endpoint_starts_its_retries_again() {
 #[test]
 fn failures_before_a_change_of_the_endpoint_do_not_count() {
     let mut endpoint = Endpoint::new();
-    let late = DeliveryReport { position: id(30), gives_up: true, ..endpoint.failed(&[3]) };
+    let late = DeliveryReport {
+        position: id(30),
+        disables: Some(DisableReason::Failures),
+        ..endpoint.failed(&[3])
+    };
     endpoint.write(endpoint.update(None)).unwrap();
     endpoint.write(record(late)).unwrap();
     assert_eq!((endpoint.retries(), endpoint.disabled()), (vec![(id(3), false)], None));
@@ -229,13 +237,20 @@ fn the_last_hundred_attempts_are_kept() {
 }
 
 #[test]
-fn an_endpoint_that_fails_for_too_long_is_disabled() {
+fn an_endpoint_that_fails_for_too_long_or_is_gone_is_disabled() {
     let mut endpoint = Endpoint::new();
-    let give_up =
-        |endpoint: &Endpoint| record(DeliveryReport { gives_up: true, ..endpoint.failed(&[3]) });
+    let give_up = |endpoint: &Endpoint| {
+        record(DeliveryReport { disables: Some(DisableReason::Failures), ..endpoint.failed(&[3]) })
+    };
     endpoint.write(give_up(&endpoint)).unwrap();
     assert_eq!(endpoint.disabled(), Some(DisableReason::Failures));
     assert_eq!(endpoint.retries(), [(id(3), true)], "the event is kept");
+    endpoint.write(endpoint.update(Some(true))).unwrap();
+    assert_eq!((endpoint.disabled(), endpoint.retries()), (None, vec![(id(3), false)]));
+
+    let gone = Some(DisableReason::Gone);
+    endpoint.write(record(DeliveryReport { disables: gone, ..endpoint.failed(&[3]) })).unwrap();
+    assert_eq!((endpoint.disabled(), endpoint.retries()), (gone, vec![(id(3), true)]));
     endpoint.write(endpoint.update(Some(true))).unwrap();
     assert_eq!((endpoint.disabled(), endpoint.retries()), (None, vec![(id(3), false)]));
 

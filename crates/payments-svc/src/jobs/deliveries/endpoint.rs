@@ -13,8 +13,8 @@ use bytes::Bytes;
 use common::limits::Permit;
 use jiff::Timestamp;
 use payments_domain::{
-    Delivery, DeliveryAttempt, DeliveryReport, Id, MAX_RECORDED_ATTEMPTS, Undelivered, Webhook,
-    WebhookSecrets, actions::RecordDeliveries,
+    Delivery, DeliveryAttempt, DeliveryReport, DisableReason, Id, MAX_RECORDED_ATTEMPTS,
+    Undelivered, Webhook, WebhookSecrets, actions::RecordDeliveries,
 };
 use tokio::{
     sync::watch,
@@ -72,7 +72,7 @@ pub(super) struct EndpointTask {
     recorded_position: Id,
     /// `None` if there is nothing to record.
     record_at: Option<Instant>,
-    gives_up: bool,
+    disables: Option<DisableReason>,
     /// Until then, nothing is read and sent. Deliveries use the store for at most half of the time,
     /// so that they leave it to requests. Meanwhile, deliveries in flight end, and the next load has
     /// more events, which costs less for each.
@@ -127,7 +127,7 @@ impl EndpointTask {
             attempts: VecDeque::new(),
             recorded_position: progress.position,
             record_at: None,
-            gives_up: false,
+            disables: None,
             rest_until: Instant::now(),
             is_short_of_memory: false,
             oldest,
@@ -175,7 +175,7 @@ impl EndpointTask {
         }
         let is_last = is_stopping && self.in_flight.is_empty();
         let is_due = self.record_at.is_some_and(|at| at <= Instant::now());
-        if (is_due || is_last || self.gives_up) && !self.record().await? {
+        if (is_due || is_last || self.disables.is_some()) && !self.record().await? {
             return Ok(Next::End);
         }
         if is_last {
@@ -325,8 +325,9 @@ impl EndpointTask {
             None
         } else {
             let next = self.undelivered.failed(event, self.shared.now(), rand::random());
-            self.gives_up |= next.is_none();
-            next
+            let disables = DisableReason::after(delivery.outcome, next);
+            self.disables = self.disables.or(disables);
+            next.filter(|_| disables.is_none())
         };
         if self.attempts.len() >= usize::try_from(MAX_RECORDED_ATTEMPTS).unwrap_or(usize::MAX) {
             self.attempts.pop_front();
@@ -349,7 +350,7 @@ impl EndpointTask {
             retries: self.undelivered.retries(),
             finished: self.undelivered.finished(),
             attempts: self.attempts.iter().copied().collect(),
-            gives_up: self.gives_up,
+            disables: self.disables,
         };
         let position = report.position;
         let is_empty = position == self.recorded_position
@@ -359,11 +360,12 @@ impl EndpointTask {
         if !is_empty {
             let action = RecordDeliveries(Box::new(report));
             let Ok(recorded) = self.shared.store.write(action).await? else { return Ok(false) };
-            if recorded.disables_webhook {
+            if let Some(reason) = self.disables.filter(|_| recorded.disables_webhook) {
                 tracing::warn!(
                     webhook.id = %self.webhook.id,
                     app.id = %self.webhook.app,
-                    "webhook disabled: deliveries of an event have failed for five days"
+                    "webhook disabled: {}",
+                    cause(reason)
                 );
             }
             self.epoch = self.epoch.saturating_add(1);
@@ -372,7 +374,15 @@ impl EndpointTask {
             self.recorded_position = position;
         }
         self.record_at = None;
-        Ok(!self.gives_up)
+        Ok(self.disables.is_none())
+    }
+}
+
+fn cause(reason: DisableReason) -> &'static str {
+    match reason {
+        DisableReason::Request => "its app requested it",
+        DisableReason::Failures => "deliveries of an event have failed for five days",
+        DisableReason::Gone => "its receiver answered with 410",
     }
 }
 
