@@ -24,18 +24,53 @@ const LATER_DELAY: Duration = Duration::from_hours(6);
 /// No attempt is made later than this after the first one.
 const GIVE_UP_AFTER: Duration = Duration::from_hours(5 * 24);
 
+/// The longest pause that a receiver gets. A longer one counts as this.
+const MAX_PAUSE: Duration = Duration::from_hours(1);
+
+/// When a receiver asks for the next attempt: the value of `Retry-After`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryAfter {
+    Delay(Duration),
+    Date(Timestamp),
+}
+
+impl RetryAfter {
+    /// The value in an answer with this status. `None` if the value is malformed, or if the status
+    /// is not 429 or 503: with others, it is not about the load of the receiver.
+    pub fn of_answer(status: u16, value: &str) -> Option<Self> {
+        if !matches!(status, 429 | 503) {
+            return None;
+        }
+        if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(Self::Delay(value.parse().map_or(Duration::MAX, Duration::from_secs)));
+        }
+        let date = httpdate::parse_http_date(value).ok()?;
+        Some(Self::Date(date.try_into().unwrap_or(Timestamp::MAX)))
+    }
+
+    /// The end of the pause that begins at `now`.
+    pub(super) fn end(self, now: Timestamp) -> Timestamp {
+        let longest = now.checked_add(MAX_PAUSE).unwrap_or(Timestamp::MAX);
+        match self {
+            Self::Delay(delay) => now.checked_add(delay).unwrap_or(longest).min(longest),
+            Self::Date(date) => date.min(longest),
+        }
+    }
+}
+
 /// The time of the next attempt, after `attempts` failed ones, the first at `first` and the last at
-/// `now`. `None`: give up. `jitter`, any number, makes a delay up to 25 % longer, so that the
-/// retries do not all reach a recovered receiver at the same time.
+/// `now`, and not before `earliest`. `None`: give up. `jitter`, any number, makes a delay up to 25 %
+/// longer, so that the retries do not all reach a recovered receiver at the same time.
 pub(super) fn next_attempt(
     attempts: u32,
     first: Timestamp,
     now: Timestamp,
+    earliest: Option<Timestamp>,
     jitter: u16,
 ) -> Option<Timestamp> {
     let index = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
     let delay = FIRST_DELAYS.get(index).copied().unwrap_or(LATER_DELAY);
-    let next = now.checked_add(with_jitter(delay, jitter)).ok()?;
+    let next = now.checked_add(with_jitter(delay, jitter)).ok()?.max(earliest.unwrap_or(now));
     let end = first.checked_add(GIVE_UP_AFTER).ok()?;
     (next <= end).then_some(next)
 }
@@ -66,13 +101,15 @@ group! {
         epoch: u32 = "epoch",
         /// The number of the next recorded attempt, below [`MAX_RECORDED_ATTEMPTS`].
         next_attempt: u32 = "next_attempt",
+        /// Until then, nothing is sent: the receiver has asked for a pause.
+        paused_until: Option<Timestamp> = "paused_until",
     }
 }
 
 impl Progress {
     /// The progress of a new endpoint. It receives the events after its creation.
     pub fn new(webhook: Id) -> Self {
-        Self { position: webhook, generation: 0, epoch: 0, next_attempt: 0 }
+        Self { position: webhook, generation: 0, epoch: 0, next_attempt: 0, paused_until: None }
     }
 
     /// The number of the next recorded attempt.
@@ -129,6 +166,8 @@ pub struct DeliveryReport {
     pub epoch: u32,
     /// As in [`Progress`].
     pub position: Id,
+    /// As in [`Progress`].
+    pub paused_until: Option<Timestamp>,
     /// New or changed.
     pub retries: Vec<Retry>,
     /// Events of earlier retries that need no further attempt.
@@ -233,7 +272,7 @@ mod tests {
         let first = Timestamp::from_second(1_790_000_000).unwrap();
         let (mut now, mut delays) = (first, Vec::new());
         let mut attempts = 1;
-        while let Some(next) = next_attempt(attempts, first, now, jitter) {
+        while let Some(next) = next_attempt(attempts, first, now, None, jitter) {
             delays.push(next.duration_since(now).as_secs());
             (now, attempts) = (next, attempts + 1);
         }
@@ -267,11 +306,64 @@ mod tests {
         let first = Timestamp::from_second(1_790_000_000).unwrap();
         let after = |hours| first + SignedDuration::from_hours(hours);
         // The service was down for days after the second attempt.
-        assert_eq!(next_attempt(3, first, after(120), 0), None);
-        assert!(next_attempt(3, first, after(119), 0).is_some());
-        assert_eq!(next_attempt(u32::MAX, first, after(113), 0), Some(after(119)));
-        assert_eq!(next_attempt(u32::MAX, first, after(115), 0), None);
-        assert!(next_attempt(1, Timestamp::MAX, Timestamp::MAX, 0).is_none());
+        assert_eq!(next_attempt(3, first, after(120), None, 0), None);
+        assert!(next_attempt(3, first, after(119), None, 0).is_some());
+        assert_eq!(next_attempt(u32::MAX, first, after(113), None, 0), Some(after(119)));
+        assert_eq!(next_attempt(u32::MAX, first, after(115), None, 0), None);
+        assert!(next_attempt(1, Timestamp::MAX, Timestamp::MAX, None, 0).is_none());
+    }
+
+    #[test]
+    fn a_pause_delays_an_attempt_and_never_hastens_it() {
+        let first = Timestamp::from_second(1_790_000_000).unwrap();
+        let after = |seconds| first + SignedDuration::from_secs(seconds);
+        let next = |earliest| next_attempt(1, first, first, Some(after(earliest)), 0);
+        for (earliest, expected) in [(-9, 5), (0, 5), (4, 5), (6, 6), (3600, 3600)] {
+            assert_eq!(next(earliest), Some(after(expected)), "{earliest}");
+        }
+        let end = 5 * 24 * 3600;
+        assert_eq!((next(end), next(end + 1)), (Some(after(end)), None));
+    }
+
+    #[test]
+    fn a_receiver_gets_a_pause_of_at_most_an_hour() {
+        let now: Timestamp = "2026-11-22T10:00:00Z".parse().unwrap();
+        let pause = |value| {
+            let end = RetryAfter::of_answer(503, value)?.end(now);
+            Some(end.duration_since(now).as_secs())
+        };
+        for (value, seconds) in [
+            ("0", 0),
+            ("007", 7),
+            ("3600", 3600),
+            ("3601", 3600),
+            ("99999999999999999999999", 3600),
+            ("Sun, 22 Nov 2026 10:00:30 GMT", 30),
+            ("Sunday, 22-Nov-26 10:00:30 GMT", 30),
+            ("Sun Nov 22 10:00:30 2026", 30),
+            ("Sun, 22 Nov 2026 09:59:30 GMT", -30),
+            ("Sun, 22 Nov 2026 11:00:01 GMT", 3600),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", 3600),
+        ] {
+            assert_eq!(pause(value), Some(seconds), "{value}");
+        }
+        for value in ["", "-1", "+1", "1.5", "1s", "1 ", "soon", "\u{663}", "2026-11-22T10:00:30Z"]
+        {
+            assert_eq!(pause(value), None, "{value}");
+        }
+        let longest = RetryAfter::Delay(Duration::MAX);
+        assert_eq!(longest.end(Timestamp::MAX), Timestamp::MAX);
+    }
+
+    #[test]
+    fn only_429_and_503_ask_for_a_pause() {
+        for status in [429, 503] {
+            let pause = Some(RetryAfter::Delay(Duration::from_secs(60)));
+            assert_eq!(RetryAfter::of_answer(status, "60"), pause);
+        }
+        for status in [200, 301, 400, 410, 413, 500, 502] {
+            assert_eq!(RetryAfter::of_answer(status, "60"), None, "{status}");
+        }
     }
 
     #[test]

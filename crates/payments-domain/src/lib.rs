@@ -69,7 +69,7 @@ pub use custom_data::CustomData;
 pub(crate) use delivery::Failures;
 pub use delivery::{
     Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, MAX_RECORDED_ATTEMPTS, Progress,
-    Retry,
+    Retry, RetryAfter,
 };
 pub use dispute::{Decision, Dispute, DisputeState, Reason, Slice};
 pub(crate) use dispute::{NotificationResult, OpenedDispute};

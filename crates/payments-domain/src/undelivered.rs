@@ -14,6 +14,11 @@
 //!    endpoint is down: a receiver that hangs must not occupy memory and sockets. Then one due retry
 //!    is sent at a time, and with it one event that was not tried yet, because the receiver may
 //!    refuse only some events. After the first success, all retries are due at once.
+//! 5. **Pause.** If the receiver asks for a pause ([`RetryAfter`]), nothing is sent to the endpoint
+//!    before its end. While a new event waits for it, no further ones are read. The end is recorded,
+//!    so that a replica that takes over waits, too.
+//!    Decision: the pause is that of the endpoint, not only of the event. A receiver that has too
+//!    much to do means all requests, and new events would only get the same answer.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,7 +26,7 @@ use jiff::Timestamp;
 
 use super::{
     Id,
-    delivery::{Failures, Retry, next_attempt},
+    delivery::{Failures, Retry, RetryAfter, next_attempt},
 };
 
 /// The maximum number of undelivered events of an endpoint in memory and in its retries. Further
@@ -57,6 +62,8 @@ pub struct Undelivered {
     delivered_to: Id,
     /// Recorded retries after it.
     ahead: BTreeMap<Id, Retry>,
+    /// The end of the last pause.
+    paused_until: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -68,8 +75,8 @@ struct State {
 }
 
 impl Undelivered {
-    /// Continues at `position` with the recorded retries.
-    pub fn new(position: Id, retries: &[Retry]) -> Self {
+    /// Continues at `position` with the recorded retries and the recorded end of a pause.
+    pub fn new(position: Id, retries: &[Retry], paused_until: Option<Timestamp>) -> Self {
         let mut undelivered = Self {
             events: BTreeMap::new(),
             transactions: HashMap::new(),
@@ -82,6 +89,7 @@ impl Undelivered {
             read_to: position,
             delivered_to: position,
             ahead: BTreeMap::new(),
+            paused_until,
         };
         let mut retries: BTreeMap<Id, Retry> =
             retries.iter().map(|retry| (retry.event, *retry)).collect();
@@ -144,8 +152,9 @@ impl Undelivered {
     }
 
     /// Whether another event may be read.
-    pub fn has_room(&self) -> bool {
-        self.events.len() < MAX_UNDELIVERED && (!self.is_down() || self.ready.is_empty())
+    pub fn has_room(&self, now: Timestamp) -> bool {
+        let are_held = self.is_down() || self.is_paused(now);
+        self.events.len() < MAX_UNDELIVERED && (!are_held || self.ready.is_empty())
     }
 
     /// The number of undelivered events in memory.
@@ -162,6 +171,15 @@ impl Undelivered {
         self.failing.len() >= DOWN_AFTER
     }
 
+    fn is_paused(&self, now: Timestamp) -> bool {
+        self.paused_until.is_some_and(|until| now < until)
+    }
+
+    /// The end of the last pause, to record it.
+    pub fn paused_until(&self) -> Option<Timestamp> {
+        self.paused_until
+    }
+
     /// How many further events may be in flight.
     fn room(&self) -> usize {
         let at_once = if self.is_down() { 1 } else { AT_ONCE };
@@ -170,6 +188,9 @@ impl Undelivered {
 
     /// Events to send now, in the order of their IDs.
     pub fn sendable(&self, now: Timestamp) -> Vec<Id> {
+        if self.is_paused(now) {
+            return Vec::new();
+        }
         let due = |(due, event): &(Timestamp, Id)| (*due <= now).then_some(*event);
         let (due, mut ready) = (self.waiting.iter().map_while(due), self.ready.iter().copied());
         let mut events: Vec<Id> = if self.is_down() {
@@ -183,8 +204,10 @@ impl Undelivered {
 
     /// The time at which [`Self::sendable`] can return more, without a result in the meantime.
     pub fn next_due(&self) -> Option<Timestamp> {
-        let next = self.waiting.first().map(|(due, _)| *due);
-        next.filter(|_| self.room() > 0)
+        let retry = self.waiting.first().map(|(due, _)| *due);
+        let new = self.paused_until.filter(|_| !self.is_down() && !self.ready.is_empty());
+        let next = retry.into_iter().chain(new).min()?;
+        (self.room() > 0).then(|| self.paused_until.map_or(next, |until| until.max(next)))
     }
 
     /// Marks a sendable event as in flight.
@@ -226,13 +249,21 @@ impl Undelivered {
 
     /// Records a failed attempt. Returns the time of the next one. `None`: give up. `jitter` as for
     /// `next_attempt`.
-    pub fn failed(&mut self, event: Id, now: Timestamp, jitter: u16) -> Option<Timestamp> {
+    pub fn failed(
+        &mut self,
+        event: Id,
+        now: Timestamp,
+        retry_after: Option<RetryAfter>,
+        jitter: u16,
+    ) -> Option<Timestamp> {
         self.in_flight.remove(&event);
+        let pause = retry_after.map(|retry_after| retry_after.end(now));
+        self.paused_until = self.paused_until.max(pause);
         let state = self.events.get_mut(&event)?;
         let (attempts, first) =
             state.failures.map_or((0, now), |failures| (failures.attempts, failures.first));
         let attempts = attempts.saturating_add(1);
-        let next = next_attempt(attempts, first, now, jitter);
+        let next = next_attempt(attempts, first, now, self.paused_until, jitter);
         let due = next.unwrap_or(Timestamp::MAX);
         state.failures = Some(Failures { attempts, first, due });
         self.waiting.insert((due, event));

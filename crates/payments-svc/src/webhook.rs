@@ -7,4 +7,4 @@ mod network;
 mod sender;
 mod signature;
 
-pub(crate) use sender::{Message, Sender, SenderConfig, SenderError};
+pub(crate) use sender::{Attempt, Message, Sender, SenderConfig, SenderError};

@@ -16,7 +16,7 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper::{
     Request, Response,
     body::{Bytes, Incoming},
-    header::LOCATION,
+    header::{LOCATION, RETRY_AFTER},
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
@@ -75,6 +75,8 @@ impl Received {
 pub enum Reply {
     /// At once, with this status.
     Status(u16),
+    /// At once, with this status and this `Retry-After`.
+    Later(u16, &'static str),
     /// With 204, after a delay.
     Slow(Duration),
     /// Not at all. The connection stays open.
@@ -270,15 +272,16 @@ async fn answer(request: Request<Incoming>, state: &State) -> io::Result<Respons
     let received = Received { path, headers, body, at, reply };
     state.received.lock().unwrap_or_else(PoisonError::into_inner).push(received);
     state.count.send_modify(|count| *count += 1);
-    let status = match reply {
-        Reply::Status(status) => status,
+    let answer = Response::builder().header(LOCATION, "/elsewhere");
+    let answer = match reply {
+        Reply::Status(status) => answer.status(status),
+        Reply::Later(status, retry_after) => answer.status(status).header(RETRY_AFTER, retry_after),
         Reply::Slow(delay) => {
             sleep(delay).await;
-            204
+            answer.status(204)
         }
         Reply::Never => pending().await,
         Reply::Close => return Err(io::ErrorKind::ConnectionAborted.into()),
     };
-    let answer = Response::builder().status(status).header(LOCATION, "/elsewhere");
     Ok(answer.body(Empty::new()).expect("an answer can be made"))
 }

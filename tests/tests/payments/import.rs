@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, process::Output, time::Duration};
 
 use blackbox::{
     payments::{
-        Acquirer, App, Card, Link, Merchant, Move, Receiver, SECRET, Service, Stopped, ids, minimal,
+        Acquirer, App, Card, Link, Merchant, Move, Receiver, Reply, SECRET, Service, Stopped, ids,
+        minimal,
     },
     postgres::{Cluster, Database},
     process::{self, DEADLINE},
@@ -97,7 +98,7 @@ async fn filled() -> Filled {
     write_everything(&service).await;
     let (merchant, transaction) = book(&service).await;
     let app = &merchant.app;
-    receiver.answer(500);
+    receiver.reply(Reply::Later(503, "60"));
     let failing = app.post("/webhooks", &json!({ "url": receiver.url("/") })).await.expect(201);
     let other = service.app().await;
     let acquirer = Acquirer(&service);

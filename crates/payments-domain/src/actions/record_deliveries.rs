@@ -41,6 +41,9 @@ impl Action for RecordDeliveries {
         let is_current = progress.generation == report.generation;
         progress.epoch = epoch.saturating_add(1);
         progress.position = report.position;
+        if is_current {
+            progress.paused_until = report.paused_until;
+        }
         for event in &report.finished {
             batch.rows.webhook_retries.delete((id, *event));
         }

@@ -19,7 +19,7 @@ fn after(seconds: u64) -> Timestamp {
 
 /// Five events: 1, 2 and 4 of a transaction, 3 of another one, and 5 without a transaction.
 fn five_events() -> Undelivered {
-    let mut undelivered = Undelivered::new(Id::MIN, &[]);
+    let mut undelivered = Undelivered::new(Id::MIN, &[], None);
     for (event, transaction) in
         [(1, Some(101)), (2, Some(101)), (3, Some(103)), (4, Some(101)), (5, None)]
     {
@@ -30,7 +30,7 @@ fn five_events() -> Undelivered {
 
 /// One event of each of these transactions, in flight.
 fn in_flight(transactions: std::ops::Range<u64>) -> Undelivered {
-    let mut undelivered = Undelivered::new(Id::MIN, &[]);
+    let mut undelivered = Undelivered::new(Id::MIN, &[], None);
     for number in transactions {
         undelivered.read(id(number), Some(Some(id(1_000 + number))));
         undelivered.sent(id(number));
@@ -81,7 +81,7 @@ fn after_a_crash_only_deliveries_since_the_last_report_are_repeated() {
     assert_eq!(undelivered.position(), id(3));
     assert_eq!(retries.iter().map(|retry| retry.event).collect::<Vec<_>>(), ids([1, 2]));
     assert!(retries.iter().all(|retry| retry.failures.is_none()));
-    let next = Undelivered::new(undelivered.position(), &retries);
+    let next = Undelivered::new(undelivered.position(), &retries, None);
     assert_eq!((next.sendable(start()), next.read_to()), (ids([1]), id(3)));
 }
 
@@ -93,7 +93,7 @@ fn an_event_that_fails_is_recorded_with_those_that_wait_for_it() {
         undelivered.delivered(id(number));
     }
     undelivered.sent(id(1));
-    assert_eq!(undelivered.failed(id(1), start(), 0), Some(after(5)));
+    assert_eq!(undelivered.failed(id(1), start(), None, 0), Some(after(5)));
     let retries = undelivered.retries();
     let events: Vec<_> = retries.iter().map(|retry| (retry.event, retry.transaction)).collect();
     assert_eq!(events, [1, 2, 4].map(|number| (id(number), Some(id(101)))));
@@ -117,7 +117,7 @@ fn an_event_that_fails_is_recorded_with_those_that_wait_for_it() {
 
 #[test]
 fn an_event_that_always_fails_holds_up_only_its_transaction() {
-    let mut undelivered = Undelivered::new(Id::MIN, &[]);
+    let mut undelivered = Undelivered::new(Id::MIN, &[], None);
     let mut now = start();
     for number in 1..=3000 {
         let transaction = if number == 1 { 0 } else { number };
@@ -125,7 +125,7 @@ fn an_event_that_always_fails_holds_up_only_its_transaction() {
         for event in undelivered.sendable(now) {
             undelivered.sent(event);
             if event == id(1) {
-                undelivered.failed(event, now, 0).unwrap();
+                undelivered.failed(event, now, None, 0).unwrap();
             } else {
                 undelivered.delivered(event);
             }
@@ -143,26 +143,26 @@ fn an_endpoint_that_is_down_is_probed_by_a_retry_and_a_new_event() {
     undelivered.read(id(16), Some(None));
     assert_eq!(undelivered.sendable(start()), [], "at most 16 are in flight");
     for number in 0..15 {
-        undelivered.failed(id(number), start(), 0).unwrap();
+        undelivered.failed(id(number), start(), None, 0).unwrap();
     }
     assert_eq!(undelivered.sendable(start()), ids([16]), "15 failures are not enough");
-    undelivered.failed(id(15), start(), 0).unwrap();
+    undelivered.failed(id(15), start(), None, 0).unwrap();
 
-    assert!(!undelivered.has_room(), "no further events are read");
+    assert!(!undelivered.has_room(start()), "no further events are read");
     assert_eq!((undelivered.sendable(after(4)), undelivered.next_due()), (vec![], Some(after(5))));
     assert_eq!(undelivered.sendable(after(5)), ids([0, 16]));
     undelivered.sent(id(0));
     undelivered.sent(id(16));
     assert_eq!((undelivered.sendable(after(9)), undelivered.next_due()), (vec![], None));
-    undelivered.failed(id(0), after(15), 0).unwrap();
+    undelivered.failed(id(0), after(15), None, 0).unwrap();
     assert_eq!((undelivered.sendable(after(9)), undelivered.next_due()), (vec![], None));
-    undelivered.failed(id(16), after(15), 0).unwrap();
-    assert!(undelivered.has_room(), "each event was tried");
+    undelivered.failed(id(16), after(15), None, 0).unwrap();
+    assert!(undelivered.has_room(start()), "each event was tried");
     // The other retries are probes, too.
     assert_eq!(undelivered.sendable(after(15)), ids([1]));
     undelivered.sent(id(1));
     undelivered.delivered(id(1));
-    assert!(undelivered.has_room());
+    assert!(undelivered.has_room(start()));
     assert_eq!(undelivered.sendable(after(15)), ids((0..=16).filter(|number| *number != 1)));
 }
 
@@ -170,38 +170,38 @@ fn an_endpoint_that_is_down_is_probed_by_a_retry_and_a_new_event() {
 fn a_success_ends_the_count_of_failures() {
     let mut undelivered = in_flight(0..16);
     for number in 0..8 {
-        undelivered.failed(id(number), start(), 0).unwrap();
+        undelivered.failed(id(number), start(), None, 0).unwrap();
     }
     undelivered.delivered(id(8));
     for number in 9..16 {
-        undelivered.failed(id(number), start(), 0).unwrap();
+        undelivered.failed(id(number), start(), None, 0).unwrap();
     }
-    assert!(undelivered.has_room());
+    assert!(undelivered.has_room(start()));
     assert_eq!(undelivered.sendable(after(5)).len(), 15);
 }
 
 #[test]
 fn the_same_event_counts_once_as_a_failure() {
-    let mut undelivered = Undelivered::new(Id::MIN, &[]);
+    let mut undelivered = Undelivered::new(Id::MIN, &[], None);
     undelivered.read(id(1), Some(None));
     for _ in 0..20 {
         let due = undelivered.next_due().unwrap_or(start());
         assert_eq!(undelivered.sendable(due), ids([1]));
         undelivered.sent(id(1));
-        undelivered.failed(id(1), due, 0).unwrap();
+        undelivered.failed(id(1), due, None, 0).unwrap();
     }
-    assert!(undelivered.has_room());
+    assert!(undelivered.has_room(start()));
 }
 
 #[test]
 fn after_five_days_the_service_gives_up() {
-    let mut undelivered = Undelivered::new(Id::MIN, &[]);
+    let mut undelivered = Undelivered::new(Id::MIN, &[], None);
     undelivered.read(id(1), Some(None));
     let mut now = start();
     loop {
         assert_eq!(undelivered.sendable(now), ids([1]));
         undelivered.sent(id(1));
-        match undelivered.failed(id(1), now, 0) {
+        match undelivered.failed(id(1), now, None, 0) {
             Some(next) => now = next,
             None => break,
         }
@@ -210,9 +210,9 @@ fn after_five_days_the_service_gives_up() {
     assert_eq!(days, 4, "the next attempt would be after five days");
     assert_eq!(undelivered.sendable(now + Duration::from_hours(10_000)), []);
     // The failures of an earlier process count, too.
-    let mut continued = Undelivered::new(id(1), &undelivered.retries());
+    let mut continued = Undelivered::new(id(1), &undelivered.retries(), None);
     continued.sent(id(1));
-    assert_eq!(continued.failed(id(1), now, 0), None);
+    assert_eq!(continued.failed(id(1), now, None, 0), None);
 }
 
 #[test]
@@ -221,14 +221,14 @@ fn a_replica_that_takes_over_continues_with_the_retries() {
     let retry = |event, failures| Retry { event: id(event), transaction: Some(id(101)), failures };
     // In any order.
     let retries = [retry(7, None), retry(2, Some(failures)), retry(4, None)];
-    let mut undelivered = Undelivered::new(id(5), &retries);
+    let mut undelivered = Undelivered::new(id(5), &retries, None);
     undelivered.read(id(6), Some(Some(id(106))));
     undelivered.read(id(7), Some(Some(id(101))));
     undelivered.read(id(8), Some(Some(id(101))));
     assert_eq!(undelivered.sendable(start()), ids([6]));
     assert_eq!(undelivered.next_due(), Some(after(600)));
     undelivered.sent(id(2));
-    assert_eq!(undelivered.failed(id(2), after(600), 0), Some(after(600 + 600)));
+    assert_eq!(undelivered.failed(id(2), after(600), None, 0), Some(after(600 + 600)));
     for number in [2, 4, 7, 8] {
         let sendable = undelivered.sendable(after(1200));
         assert_eq!(sendable, ids([number.min(6), number.max(6)]));
@@ -241,7 +241,7 @@ fn a_replica_that_takes_over_continues_with_the_retries() {
 fn a_retry_after_the_position_waits_for_the_events_before_it() {
     let retry = |event| Retry { event: id(event), transaction: Some(id(101)), failures: None };
     // After a replay, say.
-    let mut undelivered = Undelivered::new(id(5), &[retry(7), retry(8), retry(9)]);
+    let mut undelivered = Undelivered::new(id(5), &[retry(7), retry(8), retry(9)], None);
     assert_eq!(undelivered.sendable(start()), []);
     for number in 6..=7 {
         undelivered.read(id(number), Some(Some(id(101))));
@@ -265,6 +265,50 @@ fn an_event_that_is_gone_needs_no_attempt() {
     assert_eq!((undelivered.position(), undelivered.finished()), (id(1), vec![]));
 }
 
+#[test]
+fn a_pause_holds_up_all_events_of_the_endpoint() {
+    let mut undelivered = five_events();
+    undelivered.sent(id(1));
+    undelivered.sent(id(3));
+    let pause = |seconds| Some(RetryAfter::Delay(Duration::from_secs(seconds)));
+    assert_eq!(undelivered.failed(id(1), start(), pause(60), 0), Some(after(60)));
+    // A shorter one does not end it.
+    assert_eq!(undelivered.failed(id(3), after(1), pause(1), 0), Some(after(60)));
+    let continued = |undelivered: &Undelivered| {
+        let (position, retries) = (undelivered.position(), undelivered.retries());
+        let mut continued = Undelivered::new(position, &retries, undelivered.paused_until());
+        continued.read(id(5), Some(None));
+        continued
+    };
+    for mut undelivered in [continued(&undelivered), undelivered] {
+        assert!(!undelivered.has_room(after(59)), "a new event waits");
+        let waits = (undelivered.sendable(after(59)), undelivered.next_due());
+        assert_eq!(waits, (vec![], Some(after(60))));
+        assert!(undelivered.has_room(after(60)));
+        assert_eq!(undelivered.sendable(after(60)), ids([1, 3, 5]));
+        // The ordinary delay is longer.
+        undelivered.sent(id(5));
+        assert_eq!(undelivered.failed(id(5), after(60), pause(2), 0), Some(after(65)));
+        assert_eq!(undelivered.sendable(after(61)), []);
+        assert_eq!(undelivered.sendable(after(62)), ids([1, 3]));
+    }
+}
+
+#[test]
+fn a_success_does_not_end_a_pause() {
+    let mut undelivered = in_flight(0..17);
+    let minute = Some(RetryAfter::Delay(Duration::from_secs(60)));
+    for number in 0..16 {
+        undelivered.failed(id(number), start(), minute, 0).unwrap();
+    }
+    undelivered.delivered(id(16));
+    assert_eq!(
+        (undelivered.sendable(after(59)), undelivered.next_due()),
+        (vec![], Some(after(60)))
+    );
+    assert_eq!(undelivered.sendable(after(60)), ids(0..16));
+}
+
 /// A step of the simulation.
 #[derive(Debug, Clone)]
 enum Step {
@@ -276,8 +320,9 @@ enum Step {
     Send(usize),
     /// The service finds that the next event is not in the list any more.
     Gone,
-    /// Deliveries end. Each bit says whether one succeeds.
-    Results(usize, u32, u16),
+    /// Deliveries end. Each bit says whether one succeeds. The failed ones ask for a pause of so many
+    /// seconds.
+    Results(usize, u32, u16, Option<u64>),
     /// From now on, all deliveries fail, or those do that must.
     Outage(bool),
     Wait(u64),
@@ -314,8 +359,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => Just(Step::Read),
         8 => (1..20_usize).prop_map(Step::Send),
         1 => Just(Step::Gone),
-        8 => (1..20_usize, any::<u32>(), any::<u16>())
-            .prop_map(|(count, successes, jitter)| Step::Results(count, successes, jitter)),
+        8 => (1..20_usize, any::<u32>(), any::<u16>(), prop::option::weighted(0.2, 0..5000_u64))
+            .prop_map(|(count, ends, jitter, pause)| Step::Results(count, ends, jitter, pause)),
         1 => any::<bool>().prop_map(Step::Outage),
         2 => (0..100_u64).prop_map(Step::Wait),
         3 => Just(Step::WaitUntilDue),
@@ -352,6 +397,9 @@ struct Simulation {
     failing: BTreeSet<usize>,
     /// The recorded position.
     position: Id,
+    /// Until when the endpoint wants nothing.
+    paused_until: Option<Timestamp>,
+    recorded_pause: Option<Timestamp>,
     /// The recorded retries.
     retries: BTreeMap<Id, Retry>,
     /// Whether the service does not know what is recorded.
@@ -378,13 +426,15 @@ impl Simulation {
             is_received: false,
         };
         Self {
-            undelivered: Undelivered::new(id(0), &[]),
+            undelivered: Undelivered::new(id(0), &[], None),
             now: start(),
             events: vec![first],
             is_outage: false,
             in_flight: Vec::new(),
             failing: BTreeSet::new(),
             position: id(0),
+            paused_until: None,
+            recorded_pause: None,
             retries: BTreeMap::new(),
             is_outdated: false,
         }
@@ -400,10 +450,10 @@ impl Simulation {
             Step::Read => self.read(),
             Step::Send(most) => self.send(most),
             Step::Gone => self.remove_one(),
-            Step::Results(count, successes, jitter) => {
+            Step::Results(count, successes, jitter, pause) => {
                 for bit in 0..count.min(self.in_flight.len()) {
                     let event = self.in_flight.remove(bit * 7 % self.in_flight.len());
-                    self.end(event, successes >> bit & 1 == 1, jitter);
+                    self.end(event, successes >> bit & 1 == 1, jitter, pause);
                 }
             }
             Step::Outage(is_outage) => self.is_outage = is_outage,
@@ -416,7 +466,7 @@ impl Simulation {
             Step::Replay(received, percent) => {
                 let replayed = event_id(self.events.len() * percent / 100);
                 self.position = self.position.min(replayed);
-                self.retries.values_mut().for_each(|retry| retry.failures = None);
+                self.start_again();
                 self.restart(received);
             }
         }
@@ -438,7 +488,7 @@ impl Simulation {
     }
 
     fn read(&mut self) {
-        if !self.undelivered.has_room() {
+        if !self.undelivered.has_room(self.now) {
             return;
         }
         let next = number(self.undelivered.read_to()) + 1;
@@ -451,6 +501,8 @@ impl Simulation {
     fn send(&mut self, most: usize) {
         let sendable = self.undelivered.sendable(self.now);
         assert!(sendable.is_sorted() && sendable.len() + self.in_flight.len() <= AT_ONCE);
+        let is_paused = self.paused_until.is_some_and(|until| self.now < until);
+        assert!(!is_paused || sendable.is_empty(), "the endpoint has asked for a pause");
         if self.is_down() && !sendable.is_empty() {
             let is_retry = |event: &&Id| self.undelivered.has_failed(**event);
             let retries = sendable.iter().filter(is_retry).count();
@@ -479,7 +531,7 @@ impl Simulation {
         assert!(!others.any(|other| is_of(&other)), "{number} is sent beside another one");
     }
 
-    fn end(&mut self, number: usize, succeeds: bool, jitter: u16) {
+    fn end(&mut self, number: usize, succeeds: bool, jitter: u16, pause: Option<u64>) {
         let event = &mut self.events[number];
         if succeeds && !self.is_outage && !event.is_failing {
             assert!(!event.is_received, "{number} is repeated without a reason");
@@ -488,21 +540,31 @@ impl Simulation {
             self.undelivered.delivered(event_id(number));
             self.failing.clear();
             if was_down {
-                assert_eq!(self.undelivered.next_due(), None, "all retries are due");
+                let next = self.undelivered.next_due();
+                assert!(next.is_none() || next == self.paused_until, "all retries are due");
             }
             return;
         }
-        let next = self.undelivered.failed(event_id(number), self.now, jitter);
+        let retry_after = pause.map(|seconds| RetryAfter::Delay(Duration::from_secs(seconds)));
+        let next = self.undelivered.failed(event_id(number), self.now, retry_after, jitter);
+        let pause = pause.map(|seconds| self.now + Duration::from_secs(seconds.min(3600)));
+        self.paused_until = self.paused_until.max(pause);
         self.failing.insert(number);
         match next {
-            Some(next) => assert!(next > self.now),
+            Some(next) => assert!(next > self.now && Some(next) >= self.paused_until),
             // The endpoint is disabled. The app corrects it.
             None => {
                 self.record(Write::Done);
-                self.retries.values_mut().for_each(|retry| retry.failures = None);
+                self.start_again();
                 self.restart(0);
             }
         }
+    }
+
+    /// A change of the endpoint, or a replay.
+    fn start_again(&mut self) {
+        self.retries.values_mut().for_each(|retry| retry.failures = None);
+        self.recorded_pause = None;
     }
 
     fn remove_one(&mut self) {
@@ -523,6 +585,7 @@ impl Simulation {
         }
         assert!(self.position <= self.undelivered.position(), "only a replay goes back");
         self.position = self.undelivered.position();
+        self.recorded_pause = self.undelivered.paused_until();
         for event in self.undelivered.finished() {
             self.retries.remove(&event);
         }
@@ -548,7 +611,8 @@ impl Simulation {
         self.failing.clear();
         self.is_outdated = false;
         let retries: Vec<Retry> = self.retries.values().rev().copied().collect();
-        self.undelivered = Undelivered::new(self.position, &retries);
+        self.paused_until = self.recorded_pause;
+        self.undelivered = Undelivered::new(self.position, &retries, self.paused_until);
     }
 
     /// Checks the state between two steps.
@@ -588,7 +652,7 @@ impl Simulation {
             || number(self.undelivered.read_to()) + 1 < self.events.len()
             || !self.undelivered.events.is_empty()
         {
-            let all = [Step::Read, Step::Send(AT_ONCE), Step::Results(AT_ONCE, u32::MAX, 0)];
+            let all = [Step::Read, Step::Send(AT_ONCE), Step::Results(AT_ONCE, u32::MAX, 0, None)];
             all.iter().for_each(|step| self.run(step));
             if self.in_flight.is_empty() && self.undelivered.sendable(self.now).is_empty() {
                 self.run(&Step::WaitUntilDue);

@@ -141,6 +141,7 @@ impl Batch {
         let (mut row, mut progress) = self.webhook(app, id)?;
         change(&mut row, &mut progress, self.loaded.now);
         progress.generation = progress.generation.saturating_add(1);
+        progress.paused_until = None;
         self.rows.retries_of_webhooks.update(RetriesOfWebhook { webhook: id, failures: None });
         self.rows.webhook_retries.update_new(|row| {
             if row.webhook == id {

@@ -476,6 +476,7 @@ fn record_deliveries(it: &Choice<'_>) -> Write {
         generation: generation + u32::from(it.amount > 250),
         epoch: epoch + u32::from((21..60).contains(&it.amount)),
         position: it.other(&it.tables.events, 9),
+        paused_until: second.is_multiple_of(3).then(later),
         retries: retries.collect(),
         finished: finished.skip(usize::from(choice % 4)).collect(),
         attempts: (0..[0, 1, 2, 60][usize::from(second % 4)]).map(attempt).collect(),

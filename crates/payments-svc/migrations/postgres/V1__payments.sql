@@ -463,6 +463,7 @@ CREATE TABLE webhook_progress (
     generation bigint NOT NULL, -- grows with each change of the endpoint, and with each new holder
     epoch bigint NOT NULL, -- grows with each report, replay and new holder
     next_attempt bigint NOT NULL, -- the number of the next row of webhook_attempts
+    paused_until bigint, -- until then nothing is sent, because the receiver has asked for a pause
     holder text,
     until timestamptz
 );

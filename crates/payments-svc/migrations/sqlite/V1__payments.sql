@@ -416,7 +416,8 @@ CREATE TABLE webhook_progress (
     position BLOB NOT NULL, -- every event up to it is delivered, or is in webhook_retries
     generation INTEGER NOT NULL, -- grows with each change of the endpoint
     epoch INTEGER NOT NULL, -- grows with each report and replay
-    next_attempt INTEGER NOT NULL -- the number of the next row of webhook_attempts
+    next_attempt INTEGER NOT NULL, -- the number of the next row of webhook_attempts
+    paused_until INTEGER -- until then nothing is sent, because the receiver has asked for a pause
 ) STRICT, WITHOUT ROWID;
 
 -- Events up to the position that are not delivered: their delivery failed, or they wait for an

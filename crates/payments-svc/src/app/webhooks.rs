@@ -29,6 +29,7 @@ impl Payments {
         let _permit = self.limits.webhook_test().ok_or(Error::Overloaded)?;
         let signing = self.store.webhook_secrets(webhook.id).await?;
         let (secrets, now) = signing.ok_or(Error::NotFound)?;
-        Ok(self.sender.send(&webhook.details.url, (&secrets, now), message).await)
+        let attempt = self.sender.send(&webhook.details.url, (&secrets, now), message).await;
+        Ok(attempt.delivery)
     }
 }

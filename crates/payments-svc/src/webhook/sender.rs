@@ -21,11 +21,13 @@ use common::{
     tls::{self, TlsError},
 };
 use jiff::Timestamp;
-use payments_domain::{Delivery, DeliveryOutcome, InvalidWebhookUrl, WebhookSecrets, WebhookUrl};
+use payments_domain::{
+    Delivery, DeliveryOutcome, InvalidWebhookUrl, RetryAfter, WebhookSecrets, WebhookUrl,
+};
 use reqwest::{
-    Client, ClientBuilder, RequestBuilder, Response,
+    Client, ClientBuilder, Response,
     dns::{Name, Resolve},
-    header::CONTENT_TYPE,
+    header::{CONTENT_TYPE, RETRY_AFTER},
     redirect::Policy,
 };
 use tokio::{
@@ -77,6 +79,12 @@ pub(crate) struct Message {
     pub(crate) id: String,
     /// JSON.
     pub(crate) body: Bytes,
+}
+
+/// An attempt to send a message.
+pub(crate) struct Attempt {
+    pub(crate) delivery: Delivery,
+    pub(crate) retry_after: Option<RetryAfter>,
 }
 
 pub(crate) struct Sender {
@@ -135,31 +143,41 @@ impl Sender {
     pub(crate) async fn send(
         &self,
         url: &WebhookUrl,
+        signing: (&WebhookSecrets, Timestamp),
+        message: Message,
+    ) -> Attempt {
+        let started = Instant::now();
+        let answered = self.answer(url, signing, message, started + TIMEOUT).await;
+        let (outcome, retry_after) = answered.unwrap_or_else(|outcome| (outcome, None));
+        Attempt { delivery: Delivery { outcome, duration: started.elapsed() }, retry_after }
+    }
+
+    /// The answer to a message. The error is the outcome without one.
+    async fn answer(
+        &self,
+        url: &WebhookUrl,
         (secrets, now): (&WebhookSecrets, Timestamp),
         Message { id, body }: Message,
-    ) -> Delivery {
-        let started = Instant::now();
-        let outcome = match self.route(url) {
-            None => DeliveryOutcome::AddressForbidden,
-            Some(route) => {
-                let seconds = now.as_second();
-                let signature = signature::header(secrets.signing(now), &id, seconds, &body);
-                let request = route.client.post(url.as_url().clone());
-                let request = request
-                    .header(CONTENT_TYPE, "application/json")
-                    .header("webhook-id", id)
-                    .header("webhook-timestamp", seconds)
-                    .header("webhook-signature", signature)
-                    .body(body);
-                let deadline = started + TIMEOUT;
-                match timeout_at(deadline, route.check_name(url)).await {
-                    Err(_) => DeliveryOutcome::TimedOut,
-                    Ok(Err(outcome)) => outcome,
-                    Ok(Ok(())) => exchange(request, deadline).await,
-                }
-            }
-        };
-        Delivery { outcome, duration: started.elapsed() }
+        deadline: Instant,
+    ) -> Result<(DeliveryOutcome, Option<RetryAfter>), DeliveryOutcome> {
+        let route = self.route(url).ok_or(DeliveryOutcome::AddressForbidden)?;
+        let seconds = now.as_second();
+        let signature = signature::header(secrets.signing(now), &id, seconds, &body);
+        let request = route.client.post(url.as_url().clone());
+        let request = request
+            .header(CONTENT_TYPE, "application/json")
+            .header("webhook-id", id)
+            .header("webhook-timestamp", seconds)
+            .header("webhook-signature", signature)
+            .body(body);
+        let timed_out = |_| DeliveryOutcome::TimedOut;
+        timeout_at(deadline, route.check_name(url)).await.map_err(timed_out)??;
+        let answer = timeout_at(deadline, request.send()).await.map_err(timed_out)?;
+        let answer = answer.map_err(|error| failure(&error))?;
+        let (status, retry_after) = (answer.status().as_u16(), retry_after(&answer));
+        // The status counts, even if the body does not arrive in time.
+        let _ = timeout_at(deadline, discard(answer)).await;
+        Ok((DeliveryOutcome::of_status(status), retry_after))
     }
 
     /// The client for a URL. `None` if the service must not connect to its address.
@@ -202,17 +220,9 @@ impl Route {
     }
 }
 
-async fn exchange(request: RequestBuilder, deadline: Instant) -> DeliveryOutcome {
-    match timeout_at(deadline, request.send()).await {
-        Err(_) => DeliveryOutcome::TimedOut,
-        Ok(Err(error)) => failure(&error),
-        Ok(Ok(answer)) => {
-            let outcome = DeliveryOutcome::of_status(answer.status().as_u16());
-            // The status counts, even if the body does not arrive in time.
-            let _ = timeout_at(deadline, discard(answer)).await;
-            outcome
-        }
-    }
+fn retry_after(answer: &Response) -> Option<RetryAfter> {
+    let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    RetryAfter::of_answer(answer.status().as_u16(), value)
 }
 
 async fn discard(mut answer: Response) {

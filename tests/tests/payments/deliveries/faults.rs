@@ -105,6 +105,84 @@ async fn a_failed_delivery_is_repeated_by_itself() {
     assert!(delay > Duration::from_secs(4), "{delay:?} instead of 5 s");
 }
 
+/// The time from an attempt to the next one, in seconds.
+fn wait(attempt: &Value) -> i64 {
+    time(&attempt["nextAttempt"]).duration_since(time(&attempt["created"])).as_secs()
+}
+
+#[tokio::test]
+async fn retry_after_counts_for_at_most_an_hour() {
+    let first = Receiver::new().await;
+    let service = service_for(&first).await;
+    let merchant = service.merchant().await;
+    let mut webhooks = Vec::new();
+    // Without a pause, the first retry is after 5 to 6.25 s.
+    for (reply, seconds) in [
+        (Reply::Later(503, "600"), 600..1800),
+        (Reply::Later(429, "86400"), 3600..4800),
+        (Reply::Later(503, "Fri, 31 Dec 9999 23:59:59 GMT"), 3600..4800),
+        (Reply::Later(429, "Sun, 06 Nov 1994 08:49:37 GMT"), 5..600),
+        (Reply::Later(429, "1"), 5..600),
+        (Reply::Later(503, "soon"), 5..600),
+        (Reply::Later(500, "3600"), 5..600),
+    ] {
+        let receiver = first.another();
+        receiver.reply(reply);
+        webhooks.push((Webhook::at(&merchant.app, &receiver).await, receiver, reply, seconds));
+    }
+    merchant.pay("EUR", 100).await;
+    for (webhook, _receiver, reply, seconds) in &webhooks {
+        let deliveries = webhook.recorded(|deliveries| !deliveries.is_empty()).await;
+        let wait = wait(deliveries.last().unwrap());
+        assert!(seconds.contains(&wait), "{reply:?}: {wait}");
+    }
+}
+
+#[tokio::test]
+async fn new_events_wait_for_the_end_of_a_pause() {
+    let receiver = Receiver::new().await;
+    let service = service_for(&receiver).await;
+    let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &receiver).await;
+    receiver.reply(Reply::Later(503, "10"));
+    merchant.pay("EUR", 100).await;
+    webhook.recorded(|deliveries| deliveries.len() == 1).await;
+    receiver.answer(204);
+    merchant.pay("EUR", 200).await;
+    webhook.is_complete(&receiver, Repeats::None).await;
+    let received = receiver.received();
+    assert_eq!(received.len(), 1 + 2);
+    let pause = received[1].at.min(received[2].at) - received[0].at;
+    assert!(pause > Duration::from_secs(9), "{pause:?} instead of 10 s");
+}
+
+#[tokio::test]
+async fn a_pause_outlasts_a_restart_and_ends_with_a_change() {
+    let receiver = Receiver::new().await;
+    let healthy = receiver.another();
+    let service = service_for(&receiver).await;
+    let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &receiver).await;
+    let _other = Webhook::at(&merchant.app, &healthy).await;
+    receiver.reply(Reply::Later(429, "3600"));
+    merchant.pay("EUR", 100).await;
+    webhook.recorded(|deliveries| deliveries.len() == 1).await;
+    receiver.answer(204);
+    let service = service.stop().await.start().await;
+    let merchant = merchant.by(&merchant.app.at(&service));
+    let webhook = webhook.by(&merchant.app);
+    merchant.pay("EUR", 100).await.capture(50).await;
+    healthy.until(|received| received.len() == 3).await;
+    assert_eq!(receiver.received().len(), 1, "new events do not wait");
+
+    webhook.restart().await;
+    webhook.is_complete(&receiver, Repeats::None).await;
+    assert_eq!(receiver.received().len(), 1 + 3);
+    let place = service.stop().await;
+    let paused = "SELECT count(*) FROM webhook_progress WHERE paused_until IS NOT NULL";
+    assert_eq!(place.number(paused), 0);
+}
+
 #[tokio::test]
 async fn a_receiver_that_is_killed_at_random_gets_everything() {
     let seed = seed();

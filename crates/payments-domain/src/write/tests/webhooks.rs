@@ -42,6 +42,7 @@ impl Endpoint {
             generation,
             epoch,
             position: id(position),
+            paused_until: None,
             retries: Vec::new(),
             finished: Vec::new(),
             attempts: Vec::new(),
@@ -207,6 +208,25 @@ fn failures_before_a_change_of_the_endpoint_do_not_count() {
     assert_eq!((endpoint.retries(), endpoint.disabled()), (vec![(id(3), false)], None));
     // The deliveries that succeeded are not repeated.
     assert_eq!(endpoint.progress().position, id(30));
+}
+
+#[test]
+fn a_pause_lasts_until_the_endpoint_changes() {
+    let mut endpoint = Endpoint::new();
+    let pause = Some(at(200));
+    let paused = |endpoint: &Endpoint| {
+        record(DeliveryReport { paused_until: pause, ..endpoint.results(30) })
+    };
+    for change in [endpoint.update(None), endpoint.replay(7)] {
+        endpoint.write(paused(&endpoint)).unwrap();
+        assert_eq!(endpoint.progress().paused_until, pause);
+        endpoint.write(change).unwrap();
+        assert_eq!(endpoint.progress().paused_until, None);
+    }
+    let late = paused(&endpoint);
+    endpoint.write(endpoint.update(None)).unwrap();
+    endpoint.write(late).unwrap();
+    assert_eq!(endpoint.progress().paused_until, None, "it was before the change");
 }
 
 #[test]

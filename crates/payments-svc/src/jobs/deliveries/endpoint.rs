@@ -13,8 +13,8 @@ use bytes::Bytes;
 use common::limits::Permit;
 use jiff::Timestamp;
 use payments_domain::{
-    Delivery, DeliveryAttempt, DeliveryReport, DisableReason, Id, MAX_RECORDED_ATTEMPTS,
-    Undelivered, Webhook, WebhookSecrets, actions::RecordDeliveries,
+    DeliveryAttempt, DeliveryReport, DisableReason, Id, MAX_RECORDED_ATTEMPTS, Undelivered,
+    Webhook, WebhookSecrets, actions::RecordDeliveries,
 };
 use tokio::{
     sync::watch,
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::{super::warn, Shared};
 use crate::{
     store::{Endpoint, StoreError},
-    webhook::Message,
+    webhook::{Attempt, Message},
 };
 
 /// The maximum number of events that are read at once.
@@ -87,7 +87,7 @@ pub(super) struct EndpointTask {
 struct Sent {
     event: Id,
     begun: Timestamp,
-    delivery: Delivery,
+    attempt: Attempt,
 }
 
 /// The next thing that a task does.
@@ -119,7 +119,7 @@ impl EndpointTask {
             generation: progress.generation,
             epoch: progress.epoch,
             timeline_changes,
-            undelivered: Undelivered::new(progress.position, &retries),
+            undelivered: Undelivered::new(progress.position, &retries, progress.paused_until),
             permit: Some(permit),
             slice: FIRST_SLICE,
             readable,
@@ -218,7 +218,8 @@ impl EndpointTask {
     }
 
     fn can_read(&self) -> bool {
-        self.undelivered.has_room() && *self.readable.borrow() > self.undelivered.read_to()
+        self.undelivered.has_room(self.shared.now())
+            && *self.readable.borrow() > self.undelivered.read_to()
     }
 
     async fn read(&mut self) -> Result<(), StoreError> {
@@ -312,19 +313,20 @@ impl EndpointTask {
         self.in_flight.spawn(async move {
             let _permit = permit;
             let begun = shared.now();
-            let delivery = shared.sender.send(&url, (&secrets, begun), message).await;
-            Sent { event, begun, delivery }
+            let attempt = shared.sender.send(&url, (&secrets, begun), message).await;
+            Sent { event, begun, attempt }
         });
     }
 
     fn finish(&mut self, sent: Result<Sent, JoinError>) -> Result<(), JoinError> {
-        let Sent { event, begun, delivery } = sent?;
+        let Sent { event, begun, attempt: Attempt { delivery, retry_after } } = sent?;
         self.shared.metrics.count(delivery.outcome);
         let next = if delivery.outcome.is_delivered() {
             self.undelivered.delivered(event);
             None
         } else {
-            let next = self.undelivered.failed(event, self.shared.now(), rand::random());
+            let (now, jitter) = (self.shared.now(), rand::random());
+            let next = self.undelivered.failed(event, now, retry_after, jitter);
             let disables = DisableReason::after(delivery.outcome, next);
             self.disables = self.disables.or(disables);
             next.filter(|_| disables.is_none())
@@ -347,6 +349,7 @@ impl EndpointTask {
             generation: self.generation,
             epoch: self.epoch,
             position: self.undelivered.position(),
+            paused_until: self.undelivered.paused_until(),
             retries: self.undelivered.retries(),
             finished: self.undelivered.finished(),
             attempts: self.attempts.iter().copied().collect(),

@@ -40,11 +40,15 @@ fn sender(insecure: bool, networks: &str, look_ups: &[&[&str]]) -> Sender {
 }
 
 async fn outcome(sender: &Sender, url: &str) -> DeliveryOutcome {
+    attempt(sender, url).await.delivery.outcome
+}
+
+async fn attempt(sender: &Sender, url: &str) -> Attempt {
     let url = WebhookUrl::new(url, true).unwrap();
     let secrets =
         WebhookSecrets { current: WebhookSecret::new([7; WebhookSecret::BYTES]), previous: None };
     let message = Message { id: "1".to_owned(), body: Bytes::from_static(b"{}") };
-    sender.send(&url, (&secrets, Timestamp::now()), message).await.outcome
+    sender.send(&url, (&secrets, Timestamp::now()), message).await
 }
 
 /// A server on a port of this machine that gives one answer to every request, and keeps
@@ -232,6 +236,29 @@ async fn each_failure_has_its_outcome() {
     }
     let unknown = outcome(&sender, "https://shop.example/").await;
     assert_eq!(unknown, DeliveryOutcome::ConnectionFailed);
+}
+
+#[tokio::test]
+async fn an_answer_can_ask_for_a_pause() {
+    let sender = sender(true, "", &[]);
+    let seconds = Some(RetryAfter::Delay(Duration::from_secs(60)));
+    let date = "2026-11-22T10:00:00Z".parse().map(RetryAfter::Date).ok();
+    for (answer, expected) in [
+        (&b"HTTP/1.1 503 Busy\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n"[..], seconds),
+        (b"HTTP/1.1 429 Busy\r\nretry-after:  60 \r\nContent-Length: 0\r\n\r\n", seconds),
+        (
+            b"HTTP/1.1 429 Busy\r\nRetry-After: Sun, 22 Nov 2026 10:00:00 GMT\r\n\
+              Content-Length: 0\r\n\r\n",
+            date,
+        ),
+        (b"HTTP/1.1 503 Busy\r\nRetry-After: \xff\r\nContent-Length: 0\r\n\r\n", None),
+        (b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", None),
+        (b"HTTP/1.1 500 Oops\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n", None),
+    ] {
+        let receiver = Receiver::new(answer).await;
+        let sent = attempt(&sender, &receiver.url("http", "127.0.0.1")).await;
+        assert_eq!(sent.retry_after, expected, "{}", answer.escape_ascii());
+    }
 }
 
 #[tokio::test]
