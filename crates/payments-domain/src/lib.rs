@@ -85,7 +85,8 @@ pub use merchant::{
     Pricing, Terms, Website, merchant_title,
 };
 pub use money::{
-    Amount, Currency, InvalidCurrency, InvalidMajorUnits, Money, Overflow, Ppm, multiply_rounded,
+    Amount, Currency, InvalidCurrency, InvalidMajorUnits, Money, Overflow, Ppm, UnknownCurrency,
+    multiply_rounded,
 };
 pub(crate) use movement::TransactionChange;
 pub use movement::{Capture, MovementError, MovementRequest, TransactionState};

@@ -8,16 +8,25 @@ use num_rational::Ratio;
 use num_traits::CheckedMul as _;
 use sql::{Param, group, stored};
 
-/// A current currency of ISO 4217: not a fund, not a metal, not superseded.
+/// A currency of ISO 4217, current or former. What is new needs a current one, which `parse`
+/// returns. What exists keeps its currency: [`Currency::current_or_former`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Currency(Iso);
+pub struct Currency {
+    code: &'static str,
+    exponent: u32,
+}
 stored! {
-    Currency as String: |currency| Param::Text(currency.code().into()), |code| code.parse().ok()
+    Currency as String: |currency| Param::Text(currency.code.into()),
+        |code| Self::current_or_former(&code).ok()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be the code of a current ISO 4217 currency")]
 pub struct InvalidCurrency;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be the code of an ISO 4217 currency")]
+pub struct UnknownCurrency;
 
 /// The possible currencies of a merchant's balance.
 const FUNDING: [Iso; 11] = [
@@ -34,25 +43,55 @@ const FUNDING: [Iso; 11] = [
     Iso::USD,
 ];
 
+/// The former currencies that the library does not contain, by their decimal places: the codes of
+/// ISO 4217's list three of 2026-01-01, without units that had no decimal places of their own.
+const FORMER: [(u32, &str); 2] = [
+    (0, "ADP BEC BEF BEL BYB BYR ESA ESB ESP GRD ITL LUC LUF LUL MGF PTE ROL TPE TRL"),
+    (
+        2,
+        "AFA ALK ANG AOK AON AOR ARA ARP ARY ATS AYM AZM BAD BGJ BGK BGL BOP BRB BRC BRE BRN BRR \
+         BUK CHC CSD CSJ CSK CYP DDM DEM ECS ECV EEK FIM FRF GEK GHC GHP GNE GNS GQE GWE GWP HRD \
+         IEP ILP ILR ISJ LAJ LSM LTL LTT LVL LVR MLF MRO MTL MTP MVQ MXP MZE MZM NIC NLG PEH PEI \
+         PES PLZ RHD ROK RUR SDD SDP SIT SKK SRG STD SUR TJR TMM UAK UGS UGW USS UYN UYP VEB VEF \
+         VNC XEU YDD YUD YUM YUN ZAL ZMK ZRN ZRZ ZWC ZWD ZWN ZWR",
+    ),
+];
+
 impl Currency {
     /// The base currency of exchange rates.
-    pub const EUR: Self = Self(Iso::EUR);
+    pub const EUR: Self = Self { code: "EUR", exponent: 2 };
+
+    /// The currency with this code, even if the currency has ended.
+    pub fn current_or_former(code: &str) -> Result<Self, UnknownCurrency> {
+        let former = || {
+            FORMER.into_iter().find_map(|(exponent, codes)| {
+                let code = codes.split(' ').find(|known| *known == code)?;
+                Some(Self { code, exponent })
+            })
+        };
+        Iso::from_code(code).and_then(Self::of_library).or_else(former).ok_or(UnknownCurrency)
+    }
+
+    /// `None` if the code is no currency, but a metal, for example.
+    fn of_library(iso: Iso) -> Option<Self> {
+        Some(Self { code: iso.code(), exponent: iso.exponent()?.into() })
+    }
 
     pub fn funding_currencies() -> impl Iterator<Item = Self> {
-        FUNDING.into_iter().map(Self)
+        FUNDING.into_iter().filter_map(Self::of_library)
     }
 
     pub fn code(self) -> &'static str {
-        self.0.code()
+        self.code
     }
 
     /// The number of decimal places: 2 for EUR, 0 for JPY.
     pub fn exponent(self) -> u32 {
-        self.0.exponent().map_or(0, u32::from)
+        self.exponent
     }
 
     pub fn is_funding_currency(self) -> bool {
-        FUNDING.contains(&self.0)
+        Self::funding_currencies().any(|funding| funding == self)
     }
 }
 
@@ -63,19 +102,19 @@ impl FromStr for Currency {
         // The library says that VES is superseded, but Venezuela uses it.
         let is_superseded = |iso: &Iso| iso.is_superseded().is_some() && *iso != Iso::VES;
         let is_current = |iso: &Iso| !iso.is_fund() && !iso.is_special() && !is_superseded(iso);
-        Iso::from_code(code).filter(is_current).map(Self).ok_or(InvalidCurrency)
+        Iso::from_code(code).filter(is_current).and_then(Self::of_library).ok_or(InvalidCurrency)
     }
 }
 
 impl fmt::Display for Currency {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.code())
+        formatter.write_str(self.code)
     }
 }
 
 impl fmt::Debug for Currency {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.code())
+        formatter.write_str(self.code)
     }
 }
 
@@ -260,6 +299,8 @@ impl FromStr for Decimal {
 
 #[cfg(test)]
 mod tests {
+    use sql::{Cell, Stored as _};
+
     use super::*;
 
     #[test]
@@ -270,8 +311,76 @@ mod tests {
         for code in ["eur", "XAU", "XXX", "CLF", "HRK", "EURO", "", "E€"] {
             assert_eq!(code.parse::<Currency>(), Err(InvalidCurrency), "{code}");
         }
+        assert_eq!("EUR".parse(), Ok(Currency::EUR));
+        assert_eq!(Currency::funding_currencies().count(), FUNDING.len());
         assert!(Currency::EUR.is_funding_currency());
         assert!(!"JPY".parse::<Currency>().unwrap().is_funding_currency());
+    }
+
+    #[test]
+    fn a_former_currency_is_read_with_its_places_and_not_accepted() {
+        for (code, exponent) in [
+            ("ANG", 2),
+            ("BGN", 2),
+            ("BYR", 0),
+            ("DEM", 2),
+            ("EEK", 2),
+            ("HRK", 2),
+            ("ITL", 0),
+            ("MRO", 2),
+            ("ZWL", 2),
+            ("ZWR", 2),
+        ] {
+            let currency = Currency::current_or_former(code).unwrap();
+            assert_eq!((currency.code(), currency.exponent()), (code, exponent));
+            assert_eq!(Currency::of(Cell::Text(code)), Ok(currency));
+            assert_eq!(code.parse::<Currency>(), Err(InvalidCurrency), "{code}");
+            assert!(!currency.is_funding_currency());
+        }
+        for code in ["hrk", "HRKX", "ZZZ", "XAU", "XXX", "HR", "AFA ALK", " ", ""] {
+            assert_eq!(Currency::current_or_former(code), Err(UnknownCurrency), "{code}");
+        }
+    }
+
+    /// Codes of three letters, in order.
+    fn codes() -> impl Iterator<Item = String> {
+        let letters = || 'A'..='Z';
+        letters().flat_map(move |first| {
+            letters().flat_map(move |second| {
+                letters().map(move |third| [first, second, third].iter().collect())
+            })
+        })
+    }
+
+    /// If the library ends a currency, move the code from this list to `FORMER`, unless the library
+    /// still contains it.
+    #[test]
+    fn the_current_currencies_are_those_of_this_list() {
+        let current = codes().filter(|code| code.parse::<Currency>().is_ok());
+        assert_eq!(
+            current.collect::<Vec<_>>().join(" "),
+            "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP \
+             BYN BZD CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD \
+             FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD \
+             JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK \
+             MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR \
+             PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP \
+             SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF \
+             XCD XCG XOF XPF YER ZAR ZMW ZWG"
+        );
+    }
+
+    #[test]
+    fn the_library_lacks_the_former_currencies_of_the_table() {
+        for (_, former) in FORMER {
+            assert!(former.split(' ').is_sorted_by(|a, b| a < b), "{former}");
+            for code in former.split(' ') {
+                assert_eq!(Iso::from_code(code), None, "{code}: remove it from FORMER");
+            }
+        }
+        for code in ["BGN", "CUC", "HRK", "SLL", "ZWL"] {
+            assert!(Iso::from_code(code).is_some(), "{code}: add it to FORMER");
+        }
     }
 
     #[test]

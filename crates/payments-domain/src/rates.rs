@@ -44,7 +44,7 @@ pub enum InvalidRates {
     Date,
     #[error("the quote of {0} is not a positive decimal number")]
     Quote(String),
-    #[error("the newest day has no quote in a current currency of ISO 4217")]
+    #[error("the newest day has no quote in a currency of ISO 4217")]
     Empty,
 }
 
@@ -59,7 +59,8 @@ impl Rates {
 
     /// Reads the newest rates of a file in the format of the reference rates of the European
     /// Central Bank: nested elements `Cube`, with the day in `time`, and quotes in `currency` and
-    /// `rate`. Skips the euro and currencies that are not current.
+    /// `rate`. Skips the euro and codes that are no currency. A currency that has ended keeps its
+    /// quote, because its payments may still be captured or disputed.
     pub fn parse(xml: &str) -> Result<Self, InvalidRates> {
         let document = roxmltree::Document::parse(xml)?;
         let days = document.descendants().filter_map(|day| {
@@ -73,7 +74,7 @@ impl Rates {
             else {
                 continue;
             };
-            if let Ok(currency) = code.parse()
+            if let Ok(currency) = Currency::current_or_former(code)
                 && currency != Currency::EUR
                 && !rates.quote(currency, units)
             {
@@ -218,6 +219,13 @@ mod tests {
             let exchange = rates.exchange(Currency::EUR, currency(code), Ppm::ZERO, None);
             assert!(exchange.is_ok(), "{code}");
         }
+    }
+
+    #[test]
+    fn a_currency_that_has_ended_keeps_its_quote() {
+        let kuna = Currency::current_or_former("HRK").unwrap();
+        let exchange = Rates::built_in().unwrap().exchange(Currency::EUR, kuna, Ppm::ZERO, None);
+        assert_eq!(exchange.unwrap().proceeds(1000), Ok(7535));
     }
 
     #[test]

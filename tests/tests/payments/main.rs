@@ -16,6 +16,7 @@ mod concurrency;
 mod deliveries;
 mod disputes;
 mod document;
+mod ended_currencies;
 mod events;
 mod exchange;
 mod forms;

@@ -79,7 +79,8 @@ fn received(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<Received,
 fn opened(object: &mut Fields<'_>, default_due: Timestamp) -> Result<Subject, Reported> {
     let dispute = object.required("id", str::parse);
     let payment_intent = object.required("payment_intent", str::parse);
-    let currency = object.required("currency", |code| code.to_ascii_uppercase().parse());
+    let currency =
+        object.required("currency", |code| Currency::current_or_former(&code.to_ascii_uppercase()));
     let amount = object.required_number("amount", |units| {
         Amount::new(units / currency.ok().and_then(stripe_units).unwrap_or(1))
     });

@@ -7,7 +7,7 @@ use axum::{
     response::Response,
     routing::{MethodRouter, post},
 };
-use payments_domain::{Amount, Descriptor, Merchant};
+use payments_domain::{Amount, Currency, Descriptor, Merchant};
 
 use super::{
     access::{LoadedTransaction, Permitted, TransactionJson},
@@ -95,7 +95,7 @@ pub(super) fn movement(
 /// Reads a capture of a part of the authorized amount, or all of it.
 pub(super) fn capture(fields: &mut Fields<'_>) -> Result<MovementInput, Reported> {
     let amount = fields.required_number("amount", Amount::new);
-    let currency = fields.optional("currency", str::parse);
+    let currency = fields.optional("currency", Currency::current_or_former);
     let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
     Ok(MovementInput::Capture { amount: amount?, currency: currency?, descriptor: descriptor? })
 }

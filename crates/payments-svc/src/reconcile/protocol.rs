@@ -32,7 +32,7 @@ fn values(row: &Row<'_>, reference: &str) -> Result<SettledOperation, Malformed>
     let transaction =
         value(row, "transactionId", DifferenceKind::MalformedTransaction, str::parse::<Id>)?;
     let currency =
-        value(row, "currency", DifferenceKind::MalformedCurrency, str::parse::<Currency>)?;
+        value(row, "currency", DifferenceKind::MalformedCurrency, Currency::current_or_former)?;
     let fee = |text: &str| Money::of_decimal(currency, text);
     Ok(SettledOperation {
         line: row.line,

@@ -7,7 +7,7 @@
 //!    `customer_facing_…` have the amount of the payment.
 
 use payments_domain::{
-    Currency, DifferenceKind, InvalidCurrency, InvalidMajorUnits, Money, Movement, SettledOperation,
+    Currency, DifferenceKind, InvalidMajorUnits, Money, Movement, SettledOperation, UnknownCurrency,
 };
 
 use super::{
@@ -96,8 +96,8 @@ fn values(
 }
 
 /// A code in lower-case letters.
-fn currency(code: &str) -> Result<Currency, InvalidCurrency> {
-    code.to_ascii_uppercase().parse::<Currency>()
+fn currency(code: &str) -> Result<Currency, UnknownCurrency> {
+    Currency::current_or_former(&code.to_ascii_uppercase())
 }
 
 /// A fee is negative if Stripe returns it.

@@ -15,7 +15,7 @@ const YENS: &str = "must be a decimal number with 0 places, not negative, and at
 const KEYS: &str = "must be the key of an operation: 24 or 64 lower-case hexadecimal digits";
 const TYPES: &str = "must be capture or refund";
 const IDS: &str = "must be 24 hexadecimal digits";
-const CURRENCIES: &str = "must be the code of a current ISO 4217 currency";
+const CURRENCIES: &str = "must be the code of an ISO 4217 currency";
 const DATES: &str = "must be a date such as 2026-11-22";
 
 /// The difference of an operation that is not in the file.
