@@ -24,7 +24,7 @@ mod table;
 #[cfg(feature = "engines")]
 pub use postgres::{PostgresRows, Statement};
 pub use row::{Column, Group, Row, count, join, rename};
-pub use rows::{Query, Rows, RowsByKey, TableReader, key_column, key_params, select};
+pub use rows::{Query, Rows, RowsByKey, StoredRows, TableReader, key_column, key_params, select};
 #[cfg(feature = "engines")]
 pub use sqlite::{SqliteRows, bind};
 pub use table::{RowWriter, StatementWriter, Table};
@@ -122,6 +122,13 @@ pub struct BadCell;
 pub struct ColumnError {
     column: usize,
     source: Box<dyn Error + Send + Sync>,
+}
+
+impl ColumnError {
+    /// The number of the column in its row, from 0.
+    pub fn column(&self) -> usize {
+        self.column
+    }
 }
 
 /// A type whose values are stored in one column.

@@ -224,6 +224,31 @@ pub fn select<R: Row>() -> String {
     format!("SELECT {} FROM {table}", R::of(table))
 }
 
+/// Reads the rows of a table without keeping them, to find those that cannot be read.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredRows {
+    /// The name of the table.
+    pub table: &'static str,
+    /// The selected columns.
+    pub columns: &'static [Column],
+    /// Selects all rows.
+    pub select: fn() -> String,
+    /// Reads a selected row.
+    pub read: fn(&mut Columns<'_>) -> Result<(), ColumnError>,
+}
+
+impl StoredRows {
+    /// The table of this type of row.
+    pub const fn of<R: Row>() -> Self {
+        Self {
+            table: R::INSERT.name,
+            columns: R::COLUMNS,
+            select: select::<R>,
+            read: |columns| R::read(columns).map(drop),
+        }
+    }
+}
+
 /// A column of a key in SQL. A name is quoted, because it can be a word of SQL.
 pub fn key_column(column: &str) -> String {
     let is_name = column.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
@@ -275,6 +300,10 @@ macro_rules! rows {
         $vis struct $rows { $($(#[$field_meta])* $vis $field: $crate::Rows<$row>),* }
 
         impl $rows {
+            /// The tables of all fields.
+            $vis const TABLES: &'static [$crate::StoredRows] =
+                &[$($crate::StoredRows::of::<$row>()),*];
+
             /// Whether a row is changed.
             $vis fn are_changed(&self) -> bool {
                 $(self.$field.are_changed())||*

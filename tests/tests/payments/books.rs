@@ -216,6 +216,23 @@ async fn contradicting_rows_are_found() {
 }
 
 #[tokio::test]
+async fn a_value_that_the_service_cannot_read_is_found() {
+    let place = booked().await;
+    for (table, column, kept) in
+        [("transactions", "currency", "DKK"), ("merchants", "fee_flat_currency", "EUR")]
+    {
+        let set =
+            |from, to| format!("UPDATE {table} SET {column} = '{to}' WHERE {column} = '{from}'");
+        assert!(place.change(&set(kept, "ZZZ")) > 0);
+        let (agrees, report) = place.check().await;
+        let found = format!(": stored {table}.{column}, expected a value that");
+        assert!(!agrees && report.contains(&found), "{report}");
+        place.change(&set("ZZZ", kept));
+        place.agrees().await;
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_outbox_entry_is_found() {
     let place = booked().await;
     let insert = "INSERT INTO outbox (id, \"transaction\", movement, amount, step)";

@@ -7,9 +7,12 @@
 //!    end. A test checks the plans in SQLite; PostgreSQL runs the rules without nested loops.
 //! 4. SQL cannot compute every value. For the others (`computed`), the domain function that booked
 //!    the value computes it again. This finds changed data, but not a bug in that function.
-//! 5. A check with `--since` reads only what changed after an ID ([`Scope::Since`]). It leaves out
-//!    the rules about balances, because a balance is the sum of all lines.
-//! 6. Memory is bounded: rows are streamed, and at most [`LISTED`] disagreements of a rule are
+//! 5. Before the rules, each row is read as the service reads it. A row that cannot be read makes
+//!    requests fail.
+//! 6. A check with `--since` reads only what changed after an ID ([`Scope::Since`]). It leaves out
+//!    the rules about balances, because a balance is the sum of all lines, and does not read all
+//!    rows.
+//! 7. Memory is bounded: rows are streamed, and at most [`LISTED`] disagreements of a rule are
 //!    kept.
 //!
 //! The name of a rule is its text in the output. `docs/failures.md` explains how to read it.
@@ -20,8 +23,12 @@ use common::{
     exit::{DIFFERENT, Fatal},
     postgres::OpenError,
     progress::Interrupted,
+    sql::{ColumnError, Columns, StoredRows},
     sqlite::is_interrupted,
 };
+use payments_domain::{User, write::BatchRows};
+
+use super::rows;
 
 mod computed;
 mod disputes;
@@ -36,6 +43,9 @@ pub(super) use scope::{Dialect, Scope};
 /// The maximum number of disagreements that are printed for each rule. Further ones are only
 /// counted.
 const LISTED: usize = 100;
+
+/// The rule of [`tables`].
+const READABLE: &str = "each value can be read";
 
 /// Two values that should be equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,10 +79,30 @@ impl Findings {
     /// Adds a row that the statement of `rule` selected, if its values differ. The rows of a rule
     /// must follow each other.
     pub(super) fn add(&mut self, rule: &Rule, row: String, stored: String, input: &str) {
-        let Some(expected) = rule.disagrees(&stored, input) else { return };
-        let rule = rule.name;
+        if let Some(expected) = rule.disagrees(&stored, input) {
+            self.push(Disagreement { rule: rule.name, row, stored, expected });
+        }
+    }
+
+    /// Reads a row of `table`, and adds it if it cannot be read.
+    pub(super) fn read<'r, R>(&mut self, table: &StoredRows, row: &'r R)
+    where
+        Columns<'r>: From<&'r R>,
+    {
+        let Err(error) = (table.read)(&mut Columns::from(row)) else { return };
+        let place = rows::place(&mut Columns::from(row)).unwrap_or_default();
+        self.push(Disagreement {
+            rule: READABLE,
+            row: place,
+            stored: unreadable(table, &error),
+            expected: "a value that the service can read".to_owned(),
+        });
+    }
+
+    fn push(&mut self, found: Disagreement) {
+        let rule = found.rule;
         if self.listed.iter().rev().take_while(|known| known.rule == rule).count() < LISTED {
-            return self.listed.push(Disagreement { rule, row, stored, expected });
+            return self.listed.push(found);
         }
         match self.unlisted.last_mut() {
             Some((last, count)) if *last == rule => *count = count.saturating_add(1),
@@ -122,6 +152,19 @@ impl From<rusqlite::Error> for CheckError {
     fn from(error: rusqlite::Error) -> Self {
         if is_interrupted(&error) { Interrupted.into() } else { Self::Sqlite(error) }
     }
+}
+
+/// The column that cannot be read, such as `transactions.currency`.
+fn unreadable(table: &StoredRows, error: &ColumnError) -> String {
+    let column = table.columns.get(error.column()).map_or("", |(name, _)| name);
+    format!("{}.{column}", table.table)
+}
+
+/// The tables whose rows are read in this scope.
+pub(super) fn tables(scope: Scope) -> impl Iterator<Item = StoredRows> {
+    let is_full = matches!(scope, Scope::Everything);
+    let tables = BatchRows::TABLES.iter().copied().chain([StoredRows::of::<User>()]);
+    tables.filter(move |_| is_full)
 }
 
 /// The rules that apply to this scope.

@@ -8,7 +8,7 @@ use tokio_postgres::GenericClient;
 
 use super::super::{
     DatabaseConfig,
-    check::{CheckError, Dialect, Findings, Scope, rules},
+    check::{CheckError, Dialect, Findings, Scope, rules, tables},
     rows,
 };
 
@@ -50,6 +50,15 @@ pub(in super::super) async fn findings(
 ) -> Result<Findings, CheckError> {
     let failed = |error| database.failed(error);
     let mut findings = Findings::default();
+    progress.begin("tables", tables(scope).map(|_| 1).sum());
+    for table in tables(scope) {
+        let rows = session.query_raw(&(table.select)(), None::<i64>).await.map_err(failed)?;
+        let mut rows = pin!(rows);
+        while let Some(row) = rows.try_next().await.map_err(failed)? {
+            findings.read(&table, &row);
+        }
+        progress.advance();
+    }
     progress.begin("rules", rules(scope).map(|_| 1).sum());
     for rule in rules(scope) {
         let sql = rule.statement(scope, Dialect::Postgres);

@@ -11,7 +11,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{
     super::{
-        check::{CheckError, Dialect, Findings, Rule, Scope, rules},
+        check::{CheckError, Dialect, Findings, Rule, Scope, rules, tables},
         rows,
     },
     DATABASE,
@@ -35,6 +35,15 @@ pub(super) fn findings(
     progress: &Progress,
 ) -> rusqlite::Result<Findings> {
     let mut findings = Findings::default();
+    progress.begin("tables", tables(scope).map(|_| 1).sum());
+    for table in tables(scope) {
+        let mut statement = db.prepare(&(table.select)())?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            findings.read(&table, row);
+        }
+        progress.advance();
+    }
     progress.begin("rules", rules(scope).map(|_| 1).sum());
     for rule in rules(scope) {
         run(db, rule, scope, &mut findings)?;
