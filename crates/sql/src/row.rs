@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{ColumnError, Columns, Kind, Param, Stored, Table};
+use super::{ColumnError, Columns, Kind, Param, Stored, Table, select};
 
 /// Name and type of a column.
 pub type Column = (&'static str, Kind);
@@ -92,11 +92,9 @@ pub trait Row: Group {
 
     /// SQL that selects the row whose key is in the parameters.
     fn select_by_key() -> String {
-        let Table { name, key, .. } = Self::INSERT;
-        let is_key =
-            key.iter().zip(1..).map(|((column, _), number)| format!("\"{column}\" = ${number}"));
-        let is_key: Vec<_> = is_key.collect();
-        format!("SELECT {} FROM {name} WHERE {}", Self::of(name), is_key.join(" AND "))
+        let key = Self::INSERT.key.iter().zip(1..);
+        let key = key.map(|((column, _), number)| format!("\"{column}\" = ${number}"));
+        format!("{} WHERE {}", select::<Self>(), key.collect::<Vec<_>>().join(" AND "))
     }
 }
 

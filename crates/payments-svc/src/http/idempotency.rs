@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::{FromRequest, Request},
-    http::{HeaderMap, HeaderName},
+    http::{HeaderMap, HeaderName, Method, Uri},
 };
 use payments_domain::{
     App, FieldError,
@@ -48,8 +48,8 @@ pub(super) struct Once {
     pub(super) payments: Arc<Payments>,
     pub(super) body: Body,
     key: Result<Option<String>, FieldError>,
-    /// Method and path. A slash at the end selects the same route.
-    line: String,
+    method: Method,
+    uri: Uri,
 }
 
 impl FromRequest<Arc<Api>> for Once {
@@ -57,10 +57,9 @@ impl FromRequest<Arc<Api>> for Once {
 
     async fn from_request(request: Request, api: &Arc<Api>) -> Result<Self, Error> {
         let key = key(request.headers());
-        let path = request.uri().path().trim_end_matches('/');
-        let line = format!("{} {path}\n", request.method());
+        let (method, uri) = (request.method().clone(), request.uri().clone());
         let body = Body::from_request(request, api).await?;
-        Ok(Self { payments: Arc::clone(&api.payments), body, key, line })
+        Ok(Self { payments: Arc::clone(&api.payments), body, key, method, uri })
     }
 }
 
@@ -88,7 +87,10 @@ impl Once {
     pub(super) fn keyed(&self, caller: &App) -> Result<Option<KeyedRequest>, Vec<FieldError>> {
         let key = self.key.clone().map_err(|invalid| vec![invalid])?;
         Ok(key.map(|key| {
-            let request = Sha256::new().chain_update(&self.line);
+            // A slash at the end selects the same route.
+            let path = self.uri.path().trim_end_matches('/');
+            let line = format!("{} {path}\n", self.method);
+            let request = Sha256::new().chain_update(line);
             let request = request.chain_update(self.body.as_bytes()).finalize().into();
             KeyedRequest { app: caller.id, key, request }
         }))

@@ -274,7 +274,10 @@ struct Plan<'a>(Vec<(&'a str, Params<'a>, Target)>);
 impl<'a> Plan<'a> {
     /// Adds a statement that finds rows by key, unless there are no keys.
     fn keys(&mut self, sql: &'a str, query: &'static Query, needs: &'a Needs, target: Target) {
-        self.arrays(sql, arrays(query, needs), (query.values)(needs), target);
+        let keys = (query.keys)(needs);
+        if !keys.is_empty() {
+            self.arrays(sql, arrays(query, keys), (query.values)(needs), target);
+        }
     }
 
     /// Adds a statement with arrays and further values, unless the arrays are empty.
@@ -315,9 +318,9 @@ impl<'a> Plan<'a> {
 }
 
 /// The keys to find, as one array for each column of the key.
-fn arrays<'a>(query: &Query, needs: &'a Needs) -> Vec<Vec<Param<'a>>> {
+fn arrays<'a>(query: &Query, keys: Vec<Param<'a>>) -> Vec<Vec<Param<'a>>> {
     let mut arrays = vec![Vec::new(); query.key.len()];
-    for (index, value) in (query.keys)(needs).into_iter().enumerate() {
+    for (index, value) in keys.into_iter().enumerate() {
         arrays[index % query.key.len()].push(value);
     }
     arrays
