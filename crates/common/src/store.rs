@@ -1,4 +1,4 @@
-//! What the stores of all services have in common, on either engine.
+//! The parts of a store that all services have, on either engine.
 
 use crate::{clock::ClockError, exit::Fatal, postgres, sqlite};
 

@@ -8,8 +8,8 @@ use num_rational::Ratio;
 use num_traits::CheckedMul as _;
 use sql::{Param, group, stored};
 
-/// A currency of ISO 4217, current or former. What is new needs a current one, which `parse`
-/// returns. What exists keeps its currency: [`Currency::current_or_former`].
+/// A currency of ISO 4217, current or former. A new payment, link or merchant needs a current one,
+/// which `parse` returns. Stored money keeps its currency: [`Currency::current_or_former`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Currency {
     code: &'static str,

@@ -1,4 +1,4 @@
-//! What every store in PostgreSQL has.
+//! The parts of a store in PostgreSQL that all services have.
 
 use std::sync::Arc;
 

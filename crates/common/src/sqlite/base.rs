@@ -1,4 +1,4 @@
-//! What every store in SQLite has.
+//! The parts of a store in SQLite that all services have.
 
 use std::{path::Path, sync::Arc};
 

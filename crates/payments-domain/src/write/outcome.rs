@@ -7,7 +7,7 @@ use sql::{BadCell, ColumnError, Columns, Group, Kind, Param, stored};
 
 use super::KeyState;
 
-/// What a write did. With an idempotency key it is stored, to answer a repeated request.
+/// The result of a write. With an idempotency key it is stored, to answer a repeated request.
 pub trait Outcome: Any + fmt::Debug + Send {
     /// The state of the idempotency key after the write.
     fn key_state(&self) -> KeyState;
