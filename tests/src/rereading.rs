@@ -42,6 +42,10 @@ impl SettingFile {
         fs::rename(&new, &self.path).expect("can be replaced");
     }
 
+    pub fn remove(&self) {
+        fs::remove_file(&self.path).expect("can be removed");
+    }
+
     /// Replaces the file, sends SIGHUP, and waits until the service uses the content.
     pub async fn accepted(&self, process: &Process, content: &str) {
         self.reread(process, content, "file read again").await;

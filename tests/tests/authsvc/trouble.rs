@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use blackbox::authsvc::{Credentials, Service, Site};
+use blackbox::{
+    authsvc::{Credentials, Service, Site},
+    rereading::SettingFile,
+};
 use demo_portal::{ANYONE, Behaviour, Delivery, Operation, Options, Portal, Script, Student, Tls};
 use futures_util::future::join_all;
 use serde_json::json;
@@ -157,31 +160,31 @@ async fn a_login_is_not_repeated() {
 
 #[tokio::test]
 async fn a_new_certificate_of_the_portal_is_trusted_without_a_restart() {
-    let directory = tempfile::tempdir().unwrap();
-    let ca_file = directory.path().join("ca.pem");
     let portal = Portal::start(Options::default()).unwrap();
-    std::fs::write(&ca_file, portal.ca_pem()).unwrap();
+    let ca = SettingFile::new("PORTAL_CA_FILE", portal.ca_pem());
     let other = Portal::start(Options::default()).unwrap();
     for portal in [&portal, &other] {
         portal.enrol(Student::new("zoe", "opensesame"));
     }
     let url = other.url();
-    let settings = [("PORTAL_URL", url.as_str()), ("PORTAL_CA_FILE", ca_file.to_str().unwrap())];
+    let settings = [("PORTAL_URL", url.as_str()), ca.variable()];
     let service = Service::with(&settings).await;
     let sign_in = async || service.sign_in("zoe", "opensesame", json!({})).await;
     let _ = sign_in().await.expect(502);
 
-    std::fs::write(&ca_file, "no certificate").unwrap();
-    let ignored = |line: &str| line.contains("PORTAL_CA_FILE") && line.contains("not usable");
-    service.process().logged(ignored).await;
+    ca.refused(service.process(), "no certificate").await;
     let _ = sign_in().await.expect(502);
 
-    std::fs::write(&ca_file, other.ca_pem()).unwrap();
+    // The change is seen without SIGHUP.
+    ca.replace(other.ca_pem());
     let read = |line: &str| line.contains("PORTAL_CA_FILE") && line.contains("file read again");
     service.process().logged(read).await;
     let _ = sign_in().await.expect(200);
-    std::fs::remove_file(&ca_file).unwrap();
-    service.process().logged_times(2, ignored).await;
+    ca.remove();
+    service
+        .process()
+        .logged(|line| line.contains("not usable") && line.contains("No such file"))
+        .await;
     let _ = sign_in().await.expect(200);
 }
 

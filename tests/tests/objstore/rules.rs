@@ -2,8 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -15,6 +13,7 @@ use blackbox::{
     objstore::{Client, Event, Key, Object, Service, Stopped, revision},
     postgres::Cluster,
     process::{self, DEADLINE},
+    rereading::SettingFile,
     soak::{rounds, seed},
 };
 use rand::{
@@ -22,7 +21,6 @@ use rand::{
     rngs::StdRng,
     seq::{IndexedRandom as _, IteratorRandom as _},
 };
-use tempfile::TempDir;
 use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
@@ -125,7 +123,7 @@ impl Rule {
 
 /// A rules file, the services that read it, their clients, and the objects that they store.
 struct World {
-    directory: TempDir,
+    file: SettingFile,
     services: Vec<Service>,
     clients: Vec<Client>,
     rules: Vec<Rule>,
@@ -136,20 +134,18 @@ struct World {
 
 impl World {
     async fn new(places: Vec<Stopped>, rng: &mut StdRng) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("rules.toml");
-        fs::write(&file, "").unwrap();
+        let file = rules_file("");
         let mut services = Vec::new();
         for place in places {
-            let place = place.with("OBJSTORE_RULES_FILE", file.to_str().unwrap());
-            services.push(place.start().await);
+            let (name, path) = file.variable();
+            services.push(place.with(name, path).start().await);
         }
         let mut clients = Vec::new();
         for _ in 0..CLIENTS {
             clients.push(services[0].client().await);
         }
         let (rules, objects) = (Vec::new(), Objects::new());
-        let mut world = Self { directory, services, clients, rules, generation: 0, objects };
+        let mut world = Self { file, services, clients, rules, generation: 0, objects };
         world.reload(rng).await;
         world
     }
@@ -161,10 +157,6 @@ impl World {
     /// The client at a random service.
     fn client(&self, client: usize, rng: &mut StdRng) -> Client {
         self.clients[client].at(self.services.choose(rng).unwrap())
-    }
-
-    fn file(&self) -> PathBuf {
-        self.directory.path().join("rules.toml")
     }
 
     /// Writes random rules, and waits until all services have read them. All clients may do
@@ -183,10 +175,7 @@ impl World {
              [[rule]]\nwho = [\"*\"]\nmay = [\"get\"]\nType = \"probe\"\nName = \"{generation}\"\n"
         );
         text.extend(self.rules.iter().map(|rule| rule.toml(self)));
-        // A rename, as a half-written file would be read, too.
-        let new = self.directory.path().join("new");
-        fs::write(&new, text).unwrap();
-        fs::rename(new, self.file()).unwrap();
+        self.file.replace(&text);
         for service in &self.services {
             applied(&self.clients[0].at(service), &generation).await;
         }
@@ -471,16 +460,18 @@ fn last() -> Key {
     Key::new("t", "a", "last")
 }
 
+fn rules_file(content: &str) -> SettingFile {
+    SettingFile::new("OBJSTORE_RULES_FILE", content)
+}
+
 /// A service that reads `file`.
-async fn service(file: &Path) -> Service {
-    Service::with(&[("OBJSTORE_RULES_FILE", file.to_str().unwrap())]).await
+async fn service(file: &SettingFile) -> Service {
+    Service::with(&[file.variable()]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_under_load_drops_no_stream() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("rules.toml");
-    fs::write(&file, rules("a", 0)).unwrap();
+    let file = rules_file(&rules("a", 0));
     let service = service(&file).await;
     let writer = service.client().await;
     let over = Arc::new(AtomicBool::new(false));
@@ -533,7 +524,7 @@ async fn a_reload_under_load_drops_no_stream() {
     let reader = service.client().await;
     for generation in 1..=6 {
         let (shown, hidden) = if generation % 2 == 0 { ("a", "b") } else { ("b", "a") };
-        fs::write(&file, rules(shown, generation)).unwrap();
+        file.replace(&rules(shown, generation));
         applied(&reader, &generation.to_string()).await;
         for name in 1..20 {
             let key = |namespace| Key::new("t", namespace, &name.to_string()).body();
@@ -553,44 +544,41 @@ async fn a_reload_under_load_drops_no_stream() {
 
 #[tokio::test]
 async fn an_invalid_file_keeps_the_rules_and_is_counted() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("rules.toml");
-    fs::write(&file, rules("a", 0)).unwrap();
+    let file = rules_file(&rules("a", 0));
     let service = service(&file).await;
     let client = service.client().await;
     let (shown, hidden) = (Key::new("t", "a", "1"), Key::new("t", "b", "1"));
     for (content, message) in [("[[rule]", "line 1"), ("[[rule]]\nwho = [1]", "line 2")] {
-        fs::write(&file, content).unwrap();
+        file.replace(content);
         let expected = format!("(OBJSTORE_RULES_FILE, --rules-file): {message}");
         service.process().logged(|line| line.contains(&expected)).await;
     }
-    fs::remove_file(&file).unwrap();
+    file.remove();
     service.process().logged(|line| line.contains("No such file")).await;
     client.post("/get", shown.body()).await.refused(422, "object_not_found");
     client.post("/get", hidden.body()).await.refused(401, "not_allowed");
     let metrics = client.fetch("/metrics").await.expect(200);
     assert!(metrics.text().contains("\nobjstore_rules_errors_total 3\n"), "{}", metrics.text());
     // The log shows that a file is right again, although its rules are the old ones.
-    fs::write(&file, rules("a", 0)).unwrap();
+    file.replace(&rules("a", 0));
     let log = || service.process().log();
     while log().iter().filter(|line| line.contains("access rules read")).count() < 2 {
         sleep(Duration::from_millis(20)).await;
     }
-    fs::write(&file, rules("b", 1)).unwrap();
+    file.replace(&rules("b", 1));
     applied(&client, "1").await;
     client.post("/get", shown.body()).await.refused(401, "not_allowed");
 }
 
 #[tokio::test]
 async fn an_invalid_file_fails_at_start() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("rules.toml");
+    let file = rules_file("");
     for (content, message) in [
         ("[[rule]]\nwho = [\"x\"]\nmay = [\"get\"]".to_owned(), "rule 1: who has \"x\""),
         ("#".repeat(1024 * 1024 + 1), "longer than 1048576 bytes"),
     ] {
-        fs::write(&file, content).unwrap();
-        let place = Stopped::new(&[("OBJSTORE_RULES_FILE", file.to_str().unwrap())]);
+        file.replace(&content);
+        let place = Stopped::new(&[file.variable()]);
         let complaint = process::failure_line(place.command()).await;
         assert!(
             complaint.contains("OBJSTORE_RULES_FILE") && complaint.contains(message),
@@ -601,9 +589,7 @@ async fn an_invalid_file_fails_at_start() {
 
 #[tokio::test]
 async fn a_new_owner_hides_the_object_from_the_old_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("rules.toml");
-    fs::write(&file, rules("all", 0) + "\n[[rule]]\nwho = [\"*\"]\nmay = [\"set\"]").unwrap();
+    let file = rules_file(&(rules("all", 0) + "\n[[rule]]\nwho = [\"*\"]\nmay = [\"set\"]"));
     let service = service(&file).await;
     let (first, second) = (service.client().await, service.client().await);
     let key = Key::new("hand", "table", "first");
@@ -629,10 +615,8 @@ async fn a_new_owner_hides_the_object_from_the_old_one() {
 
 #[tokio::test]
 async fn a_stream_resumes_unless_a_restart_brought_other_rules() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("rules.toml");
     let (rules_a, rules_b) = (rules("a", 0), rules("b", 1));
-    fs::write(&file, &rules_a).unwrap();
+    let file = rules_file(&rules_a);
     let mut service = service(&file).await;
     let client = service.client().await;
     client.watch(&Key::new("", "", "")).await;
@@ -648,7 +632,7 @@ async fn a_stream_resumes_unless_a_restart_brought_other_rules() {
     for (rules, shown, is_new) in [(&rules_a, 0, false), (&rules_b, 1, true), (&rules_b, 1, false)]
     {
         let stopped = service.stop().await;
-        fs::write(&file, rules).unwrap();
+        file.replace(rules);
         service = stopped.start().await;
         let client = client.at(&service);
         let mut stream = client.events(&format!("?marks=true&since={at}")).await;
@@ -672,9 +656,7 @@ async fn a_stream_resumes_unless_a_restart_brought_other_rules() {
 
 #[tokio::test]
 async fn sighup_reads_the_rules_and_reports_the_result() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("rules.toml");
-    fs::write(&file, rules("a", 0)).unwrap();
+    let file = rules_file(&rules("a", 0));
     let service = service(&file).await;
     let client = service.client().await;
     let logged = async |part: &str, count: usize| {
@@ -688,11 +670,11 @@ async fn sighup_reads_the_rules_and_reports_the_result() {
     };
     service.process().signal("HUP").await;
     logged("access rules read", 2).await;
-    fs::write(&file, "[[rule]").unwrap();
+    file.replace("[[rule]");
     logged("OBJSTORE_RULES_FILE", 1).await;
     service.process().signal("HUP").await;
     logged("OBJSTORE_RULES_FILE", 2).await;
-    fs::write(&file, rules("b", 1)).unwrap();
+    file.replace(&rules("b", 1));
     service.process().signal("HUP").await;
     applied(&client, "1").await;
     service.stop().await;
