@@ -64,7 +64,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
     (
         "payments-svc",
         &[
-            ("acquirer", "reqwest tokio"),
+            ("fields", ""),
+            ("acquirer", "fields reqwest tokio"),
             ("language", "axum"),
             ("mail", "language lettre tokio"),
             ("webhook", "reqwest std::net std::sync::Mutex tokio"),
@@ -80,7 +81,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("limits", "config std::net"),
             ("metrics", "store common::batch prometheus"),
             ("app", "acquirer limits rates store webhook prometheus rand tokio tracing"),
-            ("web", "app axum tokio"),
+            ("web", "app fields axum tokio"),
             ("http", "app web axum rand tokio tracing"),
             ("pos", "app language web askama axum tower_http"),
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),

@@ -11,16 +11,13 @@ use common::{
 
 mod body;
 mod error;
-pub(crate) mod fields;
-mod form;
 pub(crate) mod json;
-mod members;
 
 pub(crate) use body::Body;
 pub(crate) use error::Error;
-pub(crate) use fields::{Fields, Reported};
 pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, envelope};
 
+pub(crate) use crate::fields::{self, Fields, Reported};
 use crate::app::{self, StoreError};
 
 /// Answers unknown paths (404) and methods (405) with the same error body as all other errors.

@@ -10,11 +10,8 @@ use bytes::Bytes;
 use common::body::{self, BufferedBody};
 use payments_domain::FieldError;
 
-use super::{
-    error::Error,
-    fields::{self, Fields, Reported},
-    members::Encoding,
-};
+use super::error::Error;
+use crate::fields::{self, Encoding, Fields, Reported};
 
 /// In bytes.
 const MAX_BODY: usize = 100 * 1024;

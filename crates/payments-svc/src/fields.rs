@@ -30,10 +30,11 @@ use payments_domain::{CustomData, FieldError};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-use super::{
-    form,
-    members::{self, Encoding, Members, Message},
-};
+mod form;
+mod members;
+
+pub(crate) use members::Encoding;
+use members::{Members, Message};
 
 /// Parses `bytes` and reads the members with a closure. It should read all members before its first
 /// `?`, so that all errors are recorded.
