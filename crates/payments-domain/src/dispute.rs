@@ -11,11 +11,13 @@
 //!    the refund.
 //! 4. If nothing was ever captured, the amount is exchanged at the current rate.
 //! 5. The slices are stored, because a won dispute returns exactly these amounts. The dispute fee
-//!    is never returned. A lost dispute moves no money of the merchant: it was debited at the
-//!    opening.
-//! 6. Notifications can arrive in any order. A decision that arrives before its dispute waits, and
-//!    is applied when the dispute is opened. Only the first decision counts.
-//! 7. The opening is not in the trail, but decisions are. They ignore the limit of steps.
+//!    is returned only if the dispute was prevented. A lost dispute moves no money of the merchant:
+//!    it was debited at the opening.
+//! 6. A lost dispute can still be won, by an appeal. A won one stays won.
+//! 7. An inquiry moves no money. It becomes a dispute when it is opened.
+//! 8. Notifications can arrive in any order. A decision that arrives before the opening waits, and
+//!    is applied then.
+//! 9. The opening is not in the trail, but decisions are. They ignore the limit of steps.
 
 use jiff::Timestamp;
 use num_rational::Ratio;
@@ -26,7 +28,7 @@ use super::{
     id::Id,
     ledger::{LedgerEntry, LineKind},
     money::{Amount, Money, Overflow, multiply_rounded},
-    movement::{Booking, Capture, TransactionChange, TransactionState},
+    movement::{Booking, Capture, MovementError, TransactionChange, TransactionState},
     notification::AcquirerEvent,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
@@ -38,7 +40,7 @@ pub struct Dispute {
     pub id: Id,
     pub merchant: Id,
     pub transaction: Id,
-    /// The time of the opening, by the acquirer's clock.
+    /// The time of the inquiry or of the opening, by the acquirer's clock.
     pub created: Timestamp,
     /// Minor units of the transaction's currency.
     pub amount: i64,
@@ -46,6 +48,8 @@ pub struct Dispute {
     pub reason: Option<Reason>,
     /// The deadline to answer the dispute, at the acquirer.
     pub due: Timestamp,
+    /// Whether it is only an inquiry, which moves no money.
+    pub is_inquiry: bool,
 }
 
 group! {
@@ -64,6 +68,9 @@ named! {
         Won = "won",
         /// The customer keeps the money.
         Lost = "lost",
+        /// No chargeback was made: the merchant gets the money and the dispute fee back. The
+        /// dispute is stored as won.
+        Prevented = "prevented",
     }
 }
 
@@ -71,9 +78,22 @@ impl Decision {
     /// The step of the trail that records the decision.
     pub fn movement(self) -> Movement {
         match self {
-            Self::Won => Movement::Won,
+            Self::Won | Self::Prevented => Movement::Won,
             Self::Lost => Movement::Lost,
         }
+    }
+
+    /// The decision, as the dispute is stored.
+    pub(crate) fn stored(self) -> Self {
+        match self {
+            Self::Won | Self::Prevented => Self::Won,
+            Self::Lost => Self::Lost,
+        }
+    }
+
+    /// Whether it still counts after another one.
+    pub fn overrides(self, earlier: Self) -> bool {
+        earlier == Self::Lost && self != Self::Lost
     }
 }
 
@@ -107,6 +127,9 @@ pub(crate) struct OpenedDispute {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DisputeState {
     pub id: Id,
+    pub is_inquiry: bool,
+    /// The dispute fee, in minor units of the funding currency.
+    pub fee: i64,
     pub decision: Option<Decision>,
     pub slices: Vec<Slice>,
 }
@@ -114,11 +137,14 @@ pub struct DisputeState {
 /// The result of a notification. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NotificationResult {
-    /// Nothing to do: the dispute was opened or decided before.
+    /// Nothing to do: it was booked before.
     None,
     Alert,
     /// The acquirer refuses this operation, which was booked before.
     Refuse(AcquirerKey),
+    /// The authorization has ended: its rest is voided.
+    Void(TransactionChange),
+    Inquire,
     /// The decision waits for its dispute, which is not opened yet.
     Wait(Decision),
     /// The dispute is opened, and also ended if its decision was waiting.
@@ -135,43 +161,57 @@ impl NotificationResult {
     pub(crate) fn waiting_decision(&self) -> Option<Decision> {
         match self {
             Self::Wait(decision) => Some(*decision),
-            Self::None | Self::Alert | Self::Refuse(_) | Self::Open(..) | Self::End { .. } => None,
+            Self::None
+            | Self::Alert
+            | Self::Refuse(_)
+            | Self::Void(_)
+            | Self::Inquire
+            | Self::Open(..)
+            | Self::End { .. } => None,
         }
     }
 }
 
 impl TransactionState {
-    /// Computes the result of an event. `dispute` is `None` if the dispute of the event was not
-    /// opened. `waiting` is a decision that arrived before the opening. `exchange` converts money
-    /// that was never captured, and `fee_exchange` converts the dispute fee.
+    /// Computes the result of an event. `dispute` is `None` if the service does not know the dispute
+    /// of the event. `waiting` is a decision that arrived before the opening. `exchange` converts
+    /// money that was never captured, and `fee_exchange` converts the dispute fee.
     pub(crate) fn decide_notification(
         &self,
         event: &AcquirerEvent,
         (dispute, waiting): (Option<&DisputeState>, Option<Decision>),
         (exchange, fee_exchange): (Exchange, Exchange),
-    ) -> Result<NotificationResult, Overflow> {
-        Ok(match (event, dispute) {
+    ) -> Result<NotificationResult, MovementError> {
+        let opened = dispute.filter(|dispute| !dispute.is_inquiry);
+        Ok(match (event, opened) {
             (AcquirerEvent::Fraud { .. }, _) => NotificationResult::Alert,
             (AcquirerEvent::Refused { operation, .. }, _) => NotificationResult::Refuse(*operation),
-            (AcquirerEvent::Opened { amount, .. }, None) => {
-                let opening = self.open(*amount, exchange, fee_exchange)?;
+            (AcquirerEvent::Expired, _) => match self.amounts.pending() {
+                0 => NotificationResult::None,
+                rest => NotificationResult::Void(self.void(rest)?),
+            },
+            (AcquirerEvent::Inquired(_), None) if dispute.is_none() => NotificationResult::Inquire,
+            (AcquirerEvent::Opened(claim), None) => {
+                let opening = self.open(claim.amount, exchange, fee_exchange)?;
+                let fee = opening.change.fee.flat;
                 let end = |decision| {
                     let opened = self.clone().apply(&opening.change);
-                    Ok((decision, opened.end(&opening.slices, decision)?))
+                    let change = opened.end(&opening.slices, fee, None, decision)?;
+                    Ok::<_, Overflow>((decision, change))
                 };
                 let ended = waiting.map(end).transpose()?;
                 NotificationResult::Open(opening, ended)
             }
             (AcquirerEvent::Decided { decision, .. }, None) => NotificationResult::Wait(*decision),
-            (AcquirerEvent::Decided { decision, .. }, Some(dispute))
-                if dispute.decision.is_none() =>
+            (AcquirerEvent::Decided { decision, .. }, Some(opened))
+                if opened.decision.is_none_or(|earlier| decision.overrides(earlier)) =>
             {
-                let change = self.end(&dispute.slices, *decision)?;
-                NotificationResult::End { dispute: dispute.id, decision: *decision, change }
+                let DisputeState { id: dispute, fee, slices, decision: earlier, .. } = opened;
+                let change = self.end(slices, *fee, *earlier, *decision)?;
+                NotificationResult::End { dispute: *dispute, decision: *decision, change }
             }
-            (AcquirerEvent::Opened { .. } | AcquirerEvent::Decided { .. }, Some(_)) => {
-                NotificationResult::None
-            }
+            (AcquirerEvent::Inquired(_) | AcquirerEvent::Opened(_), _)
+            | (AcquirerEvent::Decided { .. }, Some(_)) => NotificationResult::None,
         })
     }
 
@@ -222,9 +262,15 @@ impl TransactionState {
         Ok(OpenedDispute { change, slices })
     }
 
-    /// Ends a dispute that took these slices. A won dispute returns exactly the slices, and a lost
-    /// one returns nothing. The dispute fee is never returned.
-    fn end(&self, slices: &[Slice], decision: Decision) -> Result<TransactionChange, Overflow> {
+    /// Ends a dispute that took these slices and this fee. A won dispute returns exactly the slices,
+    /// a prevented one also the fee, and a lost one nothing. `earlier` is an earlier decision.
+    fn end(
+        &self,
+        slices: &[Slice],
+        fee: i64,
+        earlier: Option<Decision>,
+        decision: Decision,
+    ) -> Result<TransactionChange, Overflow> {
         let amount = sum(slices, |slice| slice.amount)?;
         let gross = sum(slices, |slice| slice.gross)?;
         let charged = Money { currency: self.currency, minor: amount };
@@ -249,10 +295,19 @@ impl TransactionState {
             let is_source = |captured: &&Capture| slice.step == Some(captured.step);
             self.captures.iter().find(is_source).map(|captured| captured.undo_return(slice))
         });
-        let fee = Fee { flat: 0, rate: sum(slices, |slice| slice.fee)? };
-        let balance = gross.checked_sub(fee.rate).ok_or(Overflow)?;
-        let reserved = self.funds(gross.checked_neg().ok_or(Overflow)?);
-        let entry = LedgerEntry::for_dispute(reserved, balance).ok_or(Overflow)?;
+        let returned_fee = if decision == Decision::Prevented { fee } else { 0 };
+        let fee = Fee { flat: returned_fee.saturating_neg(), rate: sum(slices, |it| it.fee)? };
+        let balance = gross.checked_sub(fee.total()?).ok_or(Overflow)?;
+        // The money of a lost dispute comes back from the acquirer, that of an open one from the
+        // reserve.
+        let entry = match earlier {
+            Some(_) => LedgerEntry::for_capture(charged, self.funds(gross), balance),
+            None => {
+                let reserved = self.funds(gross.checked_neg().ok_or(Overflow)?);
+                LedgerEntry::for_dispute(reserved, balance)
+            }
+        };
+        let entry = entry.ok_or(Overflow)?;
         let disputed = self.amounts.disputed.saturating_sub(amount);
         Ok(TransactionChange {
             amounts: Amounts { disputed, ..self.amounts },

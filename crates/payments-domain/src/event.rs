@@ -28,6 +28,8 @@ named! {
         TransactionCaptured = "transaction.captured",
         TransactionRefunded = "transaction.refunded",
         TransactionVoided = "transaction.voided",
+        /// The customer's bank asks about a payment. No money has moved.
+        DisputeInquiry = "dispute.inquiry",
         DisputeOpened = "dispute.opened",
         DisputeWon = "dispute.won",
         DisputeLost = "dispute.lost",
@@ -108,7 +110,10 @@ impl Fact {
                 steps: version.0?,
                 disputed: version.1?,
             }),
-            EventType::DisputeOpened | EventType::DisputeWon | EventType::DisputeLost => {
+            EventType::DisputeInquiry
+            | EventType::DisputeOpened
+            | EventType::DisputeWon
+            | EventType::DisputeLost => {
                 Self::Dispute { transaction: transaction?, dispute: object? }
             }
             EventType::FraudReported => Self::Fraud { transaction: transaction?, alert: object? },

@@ -91,7 +91,7 @@ pub use money::{
 pub(crate) use movement::TransactionChange;
 pub use movement::{Capture, MovementError, MovementRequest, TransactionState};
 pub use notification::{
-    AcquirerEvent, AcquirerId, FraudAlert, FraudReason, Notification, acquirer_time,
+    AcquirerEvent, AcquirerId, Claim, FraudAlert, FraudReason, Notification, acquirer_time,
 };
 pub(crate) use outbox::Postponed;
 pub use outbox::{GIVE_UP_AFTER, OutboxQueue, QueuedEntry, SendingReport, Sent};

@@ -1,4 +1,4 @@
-//! Notifications from acquirers: disputes, their decisions, and fraud alerts.
+//! Notifications from acquirers: disputes, fraud alerts, and what ends without a request.
 
 use std::str::FromStr;
 
@@ -28,15 +28,10 @@ pub struct Notification {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AcquirerEvent {
-    Opened {
-        /// The acquirer's ID of the dispute.
-        dispute: AcquirerId,
-        /// In minor units of the transaction's currency.
-        amount: Amount,
-        reason: Option<Reason>,
-        /// The deadline to answer the dispute.
-        due: Timestamp,
-    },
+    /// The customer's bank asks about a payment. No money moves.
+    Inquired(Claim),
+    /// A dispute is opened, also one that was an inquiry.
+    Opened(Claim),
     Decided {
         /// The acquirer's ID of the dispute.
         dispute: AcquirerId,
@@ -54,13 +49,28 @@ pub enum AcquirerEvent {
         /// The acquirer's words. They are not stored.
         reason: Option<String>,
     },
+    /// The authorization has ended: what is not captured can never be captured.
+    Expired,
+}
+
+/// What a customer's bank claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The acquirer's ID of the dispute.
+    pub dispute: AcquirerId,
+    /// In minor units of the transaction's currency.
+    pub amount: Amount,
+    pub reason: Option<Reason>,
+    /// The deadline for an answer.
+    pub due: Timestamp,
 }
 
 impl AcquirerEvent {
     pub fn dispute(&self) -> Option<&AcquirerId> {
         match self {
-            Self::Opened { dispute, .. } | Self::Decided { dispute, .. } => Some(dispute),
-            Self::Fraud { .. } | Self::Refused { .. } => None,
+            Self::Inquired(claim) | Self::Opened(claim) => Some(&claim.dispute),
+            Self::Decided { dispute, .. } => Some(dispute),
+            Self::Fraud { .. } | Self::Refused { .. } | Self::Expired => None,
         }
     }
 }
@@ -77,6 +87,12 @@ pub struct InvalidAcquirerId;
 impl AcquirerId {
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The ID of the event with this number, from 0, in a notification with several.
+    #[must_use]
+    pub fn numbered(&self, number: usize) -> Self {
+        if number == 0 { self.clone() } else { Self(format!("{} ({number})", self.0)) }
     }
 
     /// An ID of the sandbox. It is unique, because the sandbox sends at most one event or dispute

@@ -20,16 +20,18 @@ use tokio::time::timeout;
 
 mod client;
 mod http;
+mod report;
 mod sandbox;
 mod signature;
 mod stripe;
 
-pub(crate) use http::{Http, HttpConfig, HttpError, HttpSetupError};
+pub(crate) use http::{Http, HttpConfig, HttpError, HttpSetupError, report as http_report};
+pub(crate) use report::{Content, Report, Subject};
 pub(crate) use sandbox::Sandbox;
 pub(crate) use signature::{SignatureError, SignatureKey};
 pub(crate) use stripe::{
     Stripe, StripeConfig, StripeError, StripeSetupError, authorization as stripe_authorization,
-    stripe_units,
+    report as stripe_report,
 };
 
 /// A request to authorize a payment.
@@ -108,6 +110,8 @@ pub(crate) enum Execution {
 pub(crate) enum NoAnswer {
     #[error("the acquirer did not answer in time")]
     Timeout,
+    #[error("the payment is still being decided")]
+    Pending,
     #[error("the acquirer of this payment is not configured: set its settings again")]
     NotConfigured,
     #[error(transparent)]

@@ -25,12 +25,12 @@ pub(crate) use declines::{Attempt, Declines, Origin};
 pub(crate) use error::Error;
 pub(crate) use lists::List;
 pub(crate) use movements::MovementInput;
-pub(crate) use notifications::{NotificationError, UnknownNotifications};
+pub(crate) use notifications::{IgnoredReports, NotificationError};
 pub(crate) use once::{PaymentState, Written};
 pub(crate) use payments::{Defaults, Payments};
 
 pub(crate) use crate::{
-    acquirer::{SignatureError, SignatureKey, stripe_units},
+    acquirer::{Report, SignatureError, SignatureKey, http_report, stripe_report},
     store::{EventFilter, SHORT_TRAIL, Snapshot, StoreError, now},
     webhook::Message,
 };

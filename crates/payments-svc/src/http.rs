@@ -27,7 +27,6 @@ mod merchants;
 mod notifications;
 mod output;
 mod sandbox_clock;
-mod stripe;
 mod transactions;
 mod users;
 mod webhooks;
@@ -100,7 +99,7 @@ pub(crate) fn router(
         None => routes,
     };
     let routes = match api.stripe_signature {
-        Some(_) => routes.route_or_slash("/stripe/events", post(stripe::receive)),
+        Some(_) => routes.route_or_slash("/stripe/events", post(notifications::receive_stripe)),
         None => routes,
     };
     let routes = routes.with_state(api).merge(operations.routes());

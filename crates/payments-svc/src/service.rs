@@ -26,7 +26,7 @@ use crate::{
         Acquirers, Http, HttpConfig, HttpSetupError, Sandbox, Stripe, StripeConfig,
         StripeSetupError, stripe_authorization,
     },
-    app::{Declines, Defaults, Payments, SignatureKey, UnknownNotifications},
+    app::{Declines, Defaults, IgnoredReports, Payments, SignatureKey},
     config::Config,
     http::{self, Api},
     jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Invitations, Jobs},
@@ -182,7 +182,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
-    let unknown_notifications = UnknownNotifications::new(&registry)?;
+    let ignored_reports = IgnoredReports::new(&registry)?;
     // A connection needs one open file: its socket.
     let connections = Connections::new(&config.clients, 1);
     let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());
@@ -190,7 +190,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         store.clone(),
         Arc::clone(&acquirers),
         Arc::clone(&rates),
-        declines,
+        (declines, ignored_reports),
         Arc::clone(&in_flight),
         defaults,
         Arc::clone(&sender),
@@ -232,7 +232,6 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         signature,
         stripe_signature: signature_key("PAYMENTS_STRIPE_WEBHOOK_SECRET", &mut files)?,
         sandbox_clock: config.sandbox_clock,
-        unknown_notifications,
         responses: Arc::clone(connections.responses()),
         description: http::description(&pos_url),
     });

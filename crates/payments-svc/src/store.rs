@@ -234,6 +234,14 @@ pub(crate) struct Found<T> {
     pub(crate) is_member: bool,
 }
 
+/// A payment that an acquirer knows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Authorized {
+    Transaction(Id, Currency),
+    /// It is not decided yet.
+    Pending,
+}
+
 /// An open dispute whose due date has passed.
 #[derive(Debug)]
 pub(crate) struct OverdueDispute {

@@ -17,8 +17,8 @@ pub(crate) use body::Body;
 pub(crate) use error::Error;
 pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, envelope};
 
-pub(crate) use crate::fields::{self, Fields, Reported};
 use crate::app::{self, StoreError};
+pub(crate) use crate::fields::{self, Fields, Reported};
 
 /// Answers unknown paths (404) and methods (405) with the same error body as all other errors.
 pub(crate) fn with_fallbacks(routes: Router) -> Router {

@@ -166,7 +166,8 @@ pub const DEFAULT_LIMITS: [(&str, &str); 6] = [
 ];
 
 /// Counts facts that do not have exactly one event, events without a fact, and events of a
-/// transaction that are not in the order of its trail. A refused void is in no table but `events`.
+/// transaction that are not in the order of its trail. A refused void, and an inquiry that has
+/// become a dispute, are in no table but `events`.
 pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
          SELECT 1 FROM (
              SELECT CASE WHEN error IS NULL THEN 'transaction.created'
@@ -177,7 +178,10 @@ pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
                  \"transaction\", step + 1, 1 FROM trail WHERE dispute IS NULL
              UNION ALL SELECT 'dispute.' || movement, dispute, 0, 1
                  FROM trail WHERE dispute IS NOT NULL
-             UNION ALL SELECT 'dispute.opened', id, 0, 1 FROM disputes
+             UNION ALL SELECT 'dispute.opened', id, 0, 1 FROM disputes WHERE line IS NOT NULL
+             UNION ALL SELECT 'dispute.inquiry', id, 0, 1 FROM disputes WHERE line IS NULL
+                 OR EXISTS (SELECT 1 FROM events WHERE object = disputes.id
+                     AND type = 'dispute.inquiry')
              UNION ALL SELECT 'fraud.reported', id, 0, 1 FROM frauds
              UNION ALL SELECT 'payout.booked', id, 0, 1 FROM payouts
              UNION ALL SELECT type, coalesce(object, \"transaction\"), coalesce(steps, 0), 0

@@ -85,6 +85,7 @@ async fn an_opened_dispute_debits_the_amount_and_a_fee() {
         "amount": 600,
         "reason": reason,
         "due": due,
+        "inquiry": false,
     });
     assert_eq!(dispute, expected);
     let path = format!("/disputes/{}", dispute["id"].as_str().unwrap());
@@ -178,18 +179,124 @@ async fn repeated_notifications_of_a_dispute_are_ignored() {
 async fn an_early_decision_waits_for_the_opening() {
     let (service, merchant, transaction) = captured(1000).await;
     let acquirer = Acquirer(&service);
-    acquirer.end(&transaction, "early", "lost").await;
-    acquirer.end(&transaction, "early", "won").await;
-    assert_eq!(transaction.fetch().await["trail"].as_array().unwrap().len(), 1);
-    let members = json!({ "disputeId": "early", "amount": 300 });
-    let opened = Acquirer::event("dispute.opened", &transaction, members);
+    // A win counts after a loss, and in any order.
+    for (number, (early, how, disputed)) in [
+        (&["lost"][..], "lost", 300),
+        (&["lost", "won"], "won", 300),
+        (&["won", "lost"], "won", 300),
+        (&["prevented"], "won", 300),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("early {number}");
+        for how in early {
+            acquirer.end(&transaction, &name, how).await;
+        }
+        let before = transaction.fetch().await;
+        assert_eq!(before["trail"].as_array().unwrap().len(), number + 1);
+        let members = json!({ "disputeId": name, "amount": 300 });
+        let opened = Acquirer::event("dispute.opened", &transaction, members);
+        let _ = acquirer.notify(&opened).await.expect(204);
+        let after = transaction.fetch().await;
+        assert_eq!(after["trail"][number + 1]["dispute"][how], true, "{early:?}");
+        assert_eq!(int(&after["disputedAmount"]), disputed, "{early:?}");
+    }
+    assert_eq!(merchant.list("/lines?limit=10").await.len(), 9);
+    service.data().agrees().await;
+}
+
+#[tokio::test]
+async fn an_inquiry_moves_no_money_until_it_becomes_a_dispute() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let (acquirer, before) = (Acquirer(&service), transaction.fetch().await);
+    let balance = merchant.balance().await;
+    let inquiry = json!({ "disputeId": "dp", "amount": 600, "due": "2099-01-02T03:04:05Z" });
+    for _ in 0..2 {
+        let inquired = Acquirer::event("dispute.inquiry", &transaction, inquiry.clone());
+        let _ = acquirer.notify(&inquired).await.expect(204);
+    }
+    assert_eq!((transaction.fetch().await, merchant.balance().await), (before, balance));
+    let [inquiry] = &disputes(&merchant).await[..] else { panic!() };
+    assert_eq!((&inquiry["inquiry"], int(&inquiry["amount"])), (&json!(true), 600));
+    assert_eq!(inquiry["due"], "2099-01-02T03:04:05.000Z");
+    service.data().agrees().await;
+    // Its decision waits, too.
+    acquirer.end(&transaction, "dp", "won").await;
+    assert_eq!(merchant.balance().await, balance);
+    let opening = json!({ "disputeId": "dp", "amount": 500, "due": "2099-02-02T03:04:05Z" });
+    let opened = Acquirer::event("dispute.opened", &transaction, opening);
     let _ = acquirer.notify(&opened).await.expect(204);
+    assert_eq!(merchant.balance().await, balance - FEE);
+    let [dispute] = &disputes(&merchant).await[..] else { panic!() };
+    assert_eq!((&dispute["id"], &dispute["inquiry"]), (&inquiry["id"], &json!(false)));
+    assert_eq!(int(&dispute["amount"]), 500);
+    let events = merchant.app.list("/events?limit=100").await;
+    let types =
+        events.iter().rev().map(|event| (&event["type"], &event["data"]["dispute"]["inquiry"]));
+    let types: Vec<_> = types.filter(|(_, inquiry)| !inquiry.is_null()).collect();
+    let expected = [("dispute.inquiry", true), ("dispute.opened", false), ("dispute.won", false)];
+    assert_eq!(json!(types), json!(expected));
+    service.data().agrees().await;
+}
+
+#[tokio::test]
+async fn a_lost_dispute_can_be_won_later() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let (acquirer, before) = (Acquirer(&service), merchant.balance().await);
+    let dispute = acquirer.open(&transaction, 600).await;
+    acquirer.end(&transaction, &dispute, "lost").await;
+    for _ in 0..2 {
+        acquirer.end(&transaction, &dispute, "won").await;
+    }
+    acquirer.end(&transaction, &dispute, "lost").await;
     let after = transaction.fetch().await;
-    assert_eq!(
-        (&after["trail"][1]["dispute"]["lost"], int(&after["disputedAmount"])),
-        (&json!(true), 300)
-    );
-    assert_eq!(merchant.list("/lines?limit=10").await.len(), 3);
+    let [_, lost, won] = &after["trail"].as_array().unwrap()[..] else { panic!("{after}") };
+    assert_eq!((&lost["dispute"]["lost"], &won["dispute"]["won"]), (&json!(true), &json!(true)));
+    assert_eq!((int(&won["amount"]), int(&won["balance"])), (600, 585));
+    assert_eq!((int(&after["disputedAmount"]), merchant.balance().await), (0, before - FEE));
+    assert_eq!(newest_line(&merchant).await["won"], true);
+    service.data().agrees().await;
+    transaction.refund(1000).await;
+    service.data().agrees().await;
+}
+
+#[tokio::test]
+async fn a_prevented_dispute_returns_its_fee() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let (acquirer, before) = (Acquirer(&service), merchant.balance().await);
+    for is_lost in [false, true] {
+        let dispute = acquirer.open(&transaction, 600).await;
+        if is_lost {
+            acquirer.end(&transaction, &dispute, "lost").await;
+        }
+        acquirer.end(&transaction, &dispute, "prevented").await;
+        let after = transaction.fetch().await;
+        let entry = after["trail"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(entry["dispute"]["won"], true);
+        assert_eq!(entry["fee"], json!({ "flat": -FEE, "rate": 15 }));
+        assert_eq!((int(&after["disputedAmount"]), merchant.balance().await), (0, before));
+        service.data().agrees().await;
+    }
+}
+
+#[tokio::test]
+async fn an_authorization_that_has_ended_is_voided() {
+    let service = Service::with(&[SECRET]).await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    transaction.capture(300).await;
+    for _ in 0..2 {
+        let expired = Acquirer::event("authorization.expired", &transaction, json!({}));
+        let _ = Acquirer(&service).notify(&expired).await.expect(204);
+    }
+    let after = transaction.fetch().await;
+    let amounts = ["pendingAmount", "capturedAmount", "voidedAmount"];
+    assert_eq!(amounts.map(|name| int(&after[name])), [0, 300, 700]);
+    assert_eq!(after["trail"][1]["void"], true);
+    transaction.ask(Move::Capture, &json!({ "amount": 1 })).await.names(&["amount"]);
+    let voided = merchant.app.list("/events?limit=100").await;
+    assert_eq!(voided.iter().filter(|it| it["type"] == "transaction.voided").count(), 1);
     service.data().agrees().await;
 }
 

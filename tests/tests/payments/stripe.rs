@@ -469,7 +469,7 @@ async fn captured(service: &Service, merchant: &Merchant) -> Transaction {
 #[tokio::test]
 async fn disputes_are_opened_and_closed() {
     let (stripe, service, merchant) = shop().await;
-    for (end, how) in [("won", "won"), ("lost", "lost"), ("warning_closed", "won")] {
+    for (end, how) in [("won", "won"), ("lost", "lost"), ("prevented", "won")] {
         let paid = captured(&service, &merchant).await;
         let intent = stripe.payment_intents().await.pop().unwrap();
         let id = json!({ "id": format!("du_{end}") });
@@ -532,20 +532,24 @@ async fn wrong_events_are_refused_and_change_nothing() {
     let intent = only_intent(&stripe).await;
     let before = paid.fetch().await;
     let object = |name| format!("data.object.{name}");
-    for (members, field) in [
-        (json!({ "payment_intent": "pi_of_somebody" }), "payment_intent"),
-        (json!({ "payment_intent": null }), "payment_intent"),
-        (json!({ "currency": "usd" }), "currency"),
-        (json!({ "amount": 0 }), "amount"),
-        (json!({ "id": null }), "id"),
-    ] {
+    for (members, field) in [(json!({ "amount": 0 }), "amount"), (json!({ "id": null }), "id")] {
         let wrong = dispute(&intent, members);
         let answer = stripe_event(&service, "evt_1", "charge.dispute.created", wrong).await;
         answer.names(&[&object(field)]);
     }
-    let reopened = dispute(&intent, json!({ "status": "reopened" }));
-    let answer = stripe_event(&service, "evt_1", "charge.dispute.closed", reopened).await;
-    answer.names(&[&object("status")]);
+    for (members, reason) in [
+        (json!({ "payment_intent": "pi_of_somebody" }), "foreign"),
+        (json!({ "payment_intent": null }), "foreign"),
+        (json!({ "currency": "usd" }), "currency"),
+        (json!({ "status": "reopened" }), "unknown"),
+    ] {
+        let ignored = dispute(&intent, members);
+        let answer = stripe_event(&service, "evt_1", "charge.dispute.closed", ignored).await;
+        let _ = answer.expect(204);
+        let labels = format!("acquirer=\"stripe\",reason=\"{reason}\"");
+        let counted = service.metric(&format!("payments_ignored_reports_total{{{labels}}}")).await;
+        assert!(counted > 0, "{reason}");
+    }
     let unsigned = service.request(Method::POST, "/stripe/events").json(&json!({})).send().await;
     unsigned.refused(401, "unauthenticated");
     assert_eq!(unsigned.header("www-authenticate"), Some("Stripe-Signature"));
@@ -559,7 +563,7 @@ async fn wrong_events_are_refused_and_change_nothing() {
 async fn events_that_localstripe_signs_are_accepted() {
     let (stripe, service, merchant) = shop().await;
     stripe.send_events_to(&service).await;
-    let counted = "payments_unknown_notifications_total";
+    let counted = "payments_ignored_reports_total{acquirer=\"stripe\",reason=\"unknown\"}";
     assert_eq!(service.metric(counted).await, 0);
     captured(&service, &merchant).await;
     // localstripe sends payment_intent.succeeded.

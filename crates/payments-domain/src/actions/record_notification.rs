@@ -1,7 +1,7 @@
 use crate::{
-    AcquirerEvent, AcquirerId, Decision, DisputeState, EventType, Exchange, Fact, FraudAlert, Id,
+    AcquirerEvent, AcquirerId, Claim, Decision, EventType, Exchange, Fact, FraudAlert, Id,
     MovementError, Notification, NotificationResult, OpenedDispute, Overflow, Slice,
-    TransactionChange,
+    TransactionChange, TransactionState, TransactionVersion,
     write::{
         Action, Batch, CapturesToLoad, DisputeRow, MOVEMENT_ROWS, Needs, NotificationRow,
         Rejection, SliceRow, StepOrigin, captures,
@@ -55,15 +55,17 @@ impl Action for RecordNotification {
             .as_ref()
             .and_then(|dispute_key| batch.loaded.waiting.get(dispute_key))
             .copied();
-        let result = loaded.state.decide_notification(event, (dispute, waiting), exchanges);
-        let result = result.map_err(MovementError::from)?;
+        let inquiry = dispute.filter(|dispute| dispute.is_inquiry).map(|inquiry| inquiry.id);
+        let result = loaded.state.decide_notification(event, (dispute, waiting), exchanges)?;
         let (waiting_decision, merchant) = (result.waiting_decision(), loaded.merchant);
         match result {
             NotificationResult::None | NotificationResult::Wait(_) => {}
             NotificationResult::Alert => alert(batch, merchant, notification),
             NotificationResult::Refuse(operation) => batch.refuse(*transaction, operation)?,
+            NotificationResult::Void(change) => void(batch, merchant, *transaction, change)?,
+            NotificationResult::Inquire => inquire(batch, merchant, notification),
             NotificationResult::Open(opening, end) => {
-                open_dispute(batch, merchant, notification, opening, end)?
+                open_dispute(batch, merchant, notification, inquiry, (opening, end))?
             }
             NotificationResult::End { dispute, decision, change } => {
                 batch.record_change(*transaction, change, None, StepOrigin::Dispute(dispute))?;
@@ -93,50 +95,70 @@ fn alert(batch: &mut Batch, merchant: Id, notification: &Notification) {
     batch.add_event(merchant, EventType::FraudReported, fact);
 }
 
+/// Voids the rest of an authorization that has ended. The acquirer needs no request for it.
+fn void(
+    batch: &mut Batch,
+    merchant: Id,
+    transaction: Id,
+    change: TransactionChange,
+) -> Result<(), Rejection> {
+    batch.record_change(transaction, change, None, StepOrigin::Expiry)?;
+    let loaded = batch.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
+    let TransactionState { steps, amounts, .. } = loaded.state;
+    let version = TransactionVersion { transaction, steps, disputed: amounts.disputed };
+    batch.add_event(merchant, EventType::TransactionVoided, Fact::Transaction(version));
+    Ok(())
+}
+
+fn inquire(batch: &mut Batch, merchant: Id, notification: &Notification) {
+    let AcquirerEvent::Inquired(claim) = &notification.event else { return };
+    let row = DisputeRow::new(batch.id(), merchant, notification, claim);
+    let (transaction, dispute) = (notification.transaction, row.id);
+    let dispute_key = (transaction, claim.dispute.as_str().to_owned());
+    batch.loaded.disputes.insert(dispute_key, row.state(Vec::new()));
+    batch.rows.disputes.insert(row);
+    let fact = Fact::Dispute { transaction, dispute };
+    batch.add_event(merchant, EventType::DisputeInquiry, fact);
+}
+
 /// Opens a dispute. If its decision was reported first, also ends it.
 fn open_dispute(
     batch: &mut Batch,
     merchant: Id,
     notification: &Notification,
-    opening: OpenedDispute,
-    end: Option<(Decision, TransactionChange)>,
+    inquiry: Option<Id>,
+    (opening, end): (OpenedDispute, Option<(Decision, TransactionChange)>),
 ) -> Result<(), Rejection> {
-    let AcquirerEvent::Opened { dispute: reference, amount, reason, due } = &notification.event
-    else {
-        return Ok(());
-    };
+    let AcquirerEvent::Opened(claim) = &notification.event else { return Ok(()) };
     let transaction = notification.transaction;
     let returned = end.as_ref().map_or(0, |(_, change)| change.balance);
     let sum = opening.change.balance.checked_add(returned).ok_or(MovementError::from(Overflow))?;
     // Check the sum first, so that both changes are booked or none.
     batch.balance(merchant, sum)?;
-    let id = batch.id();
-    let line =
-        batch.record_change(transaction, opening.change, None, StepOrigin::Dispute(id))?.line;
+    let id = inquiry.unwrap_or_else(|| batch.id());
+    let (origin, fee) = (StepOrigin::Dispute(id), opening.change.fee.flat);
+    let line = batch.record_change(transaction, opening.change, None, origin)?.line;
     for (number, &slice) in (0..).zip(&opening.slices) {
         batch.rows.slices.insert(SliceRow { dispute: id, number, slice });
     }
-    let dispute_key = (transaction, reference.as_str().to_owned());
-    batch.rows.disputes.insert(DisputeRow {
-        id,
-        merchant,
-        transaction,
-        reference: reference.clone(),
-        created: notification.created,
-        amount: amount.minor(),
-        reason: reason.clone(),
-        due: *due,
-        // The opening of a dispute always books a line.
-        line: line.unwrap_or(Id::MIN),
-        decision: None,
-    });
+    let claimed = DisputeRow::new(id, merchant, notification, claim);
+    let row = match batch.rows.disputes.get(&id) {
+        // An inquiry keeps the time of its beginning.
+        Some(inquiry) => DisputeRow { created: inquiry.created, line, fee, ..claimed },
+        None => DisputeRow { line, fee, ..claimed },
+    };
+    let dispute_key = (transaction, claim.dispute.as_str().to_owned());
     change_disputed(batch, transaction, &opening.slices, i64::saturating_add);
-    let state = DisputeState { id, decision: None, slices: opening.slices };
-    batch.loaded.disputes.insert(dispute_key.clone(), state);
+    batch.loaded.disputes.insert(dispute_key.clone(), row.state(opening.slices));
+    if inquiry.is_some() {
+        batch.rows.disputes.update(row);
+    } else {
+        batch.rows.disputes.insert(row);
+    }
     let fact = Fact::Dispute { transaction, dispute: id };
     batch.add_event(merchant, EventType::DisputeOpened, fact);
     if let Some((decision, change)) = end {
-        batch.record_change(transaction, change, None, StepOrigin::Dispute(id))?;
+        batch.record_change(transaction, change, None, origin)?;
         end_dispute(batch, Some(dispute_key), id, decision);
         batch.add_event(merchant, EventType::of_decision(decision), fact);
     }
@@ -151,14 +173,14 @@ fn end_dispute(
 ) {
     let ended = dispute_key.and_then(|dispute_key| {
         let state = batch.loaded.disputes.get_mut(&dispute_key)?;
-        state.decision = Some(decision);
+        state.decision = Some(decision.stored());
         Some((dispute_key.0, state.slices.clone()))
     });
-    if let Some((transaction, slices)) = ended.filter(|_| decision == Decision::Won) {
+    if let Some((transaction, slices)) = ended.filter(|_| decision != Decision::Lost) {
         change_disputed(batch, transaction, &slices, i64::saturating_sub);
     }
     if let Some(row) = batch.rows.disputes.get(&dispute) {
-        let row = DisputeRow { decision: Some(decision), ..row.clone() };
+        let row = DisputeRow { decision: Some(decision.stored()), ..row.clone() };
         batch.rows.disputes.update(row);
     }
 }
@@ -178,17 +200,33 @@ fn change_disputed(
     }
 }
 
-/// Records the notification, and the decision that waits for its dispute, if any. Only the
-/// first decision counts: a later one does not wait.
+/// Records the notification, and the decision that waits for its dispute, if any.
 fn record(batch: &mut Batch, notification: &Notification, waiting_decision: Option<Decision>) {
     let Notification { id, transaction, event, .. } = notification;
     let waiting = event.dispute().cloned().zip(waiting_decision);
     let waiting = waiting.filter(|(dispute, decision)| {
-        let dispute_key = (*transaction, dispute.as_str().to_owned());
-        let is_first = !batch.loaded.waiting.contains_key(&dispute_key);
-        batch.loaded.waiting.entry(dispute_key).or_insert(*decision);
-        is_first
+        batch.loaded.wait((*transaction, dispute.as_str().to_owned()), *decision)
     });
     let (id, transaction, created) = (id.clone(), *transaction, batch.loaded.now);
     batch.rows.notifications.insert(NotificationRow { id, transaction, created, waiting });
+}
+
+impl DisputeRow {
+    /// An inquiry.
+    fn new(id: Id, merchant: Id, notification: &Notification, claim: &Claim) -> Self {
+        let Claim { dispute, amount, reason, due } = claim;
+        Self {
+            id,
+            merchant,
+            transaction: notification.transaction,
+            reference: dispute.clone(),
+            created: notification.created,
+            amount: amount.minor(),
+            reason: reason.clone(),
+            due: *due,
+            line: None,
+            fee: 0,
+            decision: None,
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Currency, MovementRequest, Pricing};
+use crate::{Account, Currency, MovementRequest, Pricing};
 
 /// EUR to DKK.
 fn kroner() -> Exchange {
@@ -40,8 +40,9 @@ struct State {
     state: TransactionState,
     balance: i64,
     flat: i64,
-    open: Vec<Vec<Slice>>,
-    lost: Vec<Vec<Slice>>,
+    /// The slices and the fee of each.
+    open: Vec<(Vec<Slice>, i64)>,
+    lost: Vec<(Vec<Slice>, i64)>,
 }
 
 impl State {
@@ -67,24 +68,32 @@ impl State {
         let opening = self.state.open(amount(minor), kroner(), kroner()).unwrap();
         assert_eq!(opening.slices.iter().map(|slice| slice.amount).sum::<i64>(), minor);
         self.write(&opening.change);
-        self.open.push(opening.slices);
+        self.open.push((opening.slices, opening.change.fee.flat));
         opening.change
     }
 
     fn end(&mut self, decision: Decision) -> Option<TransactionChange> {
-        let slices = self.open.pop()?;
-        let change = self.state.end(&slices, decision).unwrap();
+        let (slices, fee) = self.open.pop()?;
+        let change = self.state.end(&slices, fee, None, decision).unwrap();
         self.write(&change);
         if decision == Decision::Lost {
-            self.lost.push(slices);
+            self.lost.push((slices, fee));
         }
+        Some(change)
+    }
+
+    /// Wins the dispute that was lost last.
+    fn appeal(&mut self, decision: Decision) -> Option<TransactionChange> {
+        let (slices, fee) = self.lost.pop()?;
+        let change = self.state.end(&slices, fee, Some(Decision::Lost), decision).unwrap();
+        self.write(&change);
         Some(change)
     }
 
     /// Checks that the amounts, the captures and the balance agree.
     fn check(&self) {
         let Amounts { captured, refunded, disputed, .. } = self.state.amounts;
-        let slices = || self.open.iter().chain(&self.lost).flatten();
+        let slices = || self.open.iter().chain(&self.lost).flat_map(|(slices, _)| slices);
         assert_eq!(disputed, slices().map(|slice| slice.amount).sum::<i64>());
         let out: i64 = self.state.captures.iter().map(|captured| captured.amount_returned).sum();
         let held: i64 = slices().filter(|slice| !slice.again).map(|slice| slice.amount).sum();
@@ -146,13 +155,58 @@ fn a_lost_dispute_returns_nothing() {
 }
 
 #[test]
+fn a_prevented_dispute_returns_its_fee_too() {
+    for is_lost_first in [false, true] {
+        let mut state = State::new();
+        assert!(state.request(&capture(500)));
+        let (balance, before) = (state.balance, state.state.captures.clone());
+        state.open(333);
+        let prevented = if is_lost_first {
+            state.end(Decision::Lost);
+            state.appeal(Decision::Prevented)
+        } else {
+            state.end(Decision::Prevented)
+        };
+        let prevented = prevented.unwrap();
+        assert_eq!(prevented.movement, Some(Movement::Won));
+        assert_eq!(prevented.fee, Fee { flat: -26_680, rate: 61 });
+        assert_eq!((state.balance, state.state.captures), (balance, before));
+    }
+}
+
+#[test]
+fn a_dispute_won_after_its_loss_gives_all_but_the_fee_back() {
+    let mut state = State::new();
+    assert!(state.request(&capture(500)));
+    let (balance, before) = (state.balance, state.state.captures.clone());
+    state.open(333);
+    state.end(Decision::Lost);
+    let won = state.appeal(Decision::Won).unwrap();
+    assert_eq!((won.movement, won.amount, won.balance), (Some(Movement::Won), 333, 2378));
+    assert_eq!((state.balance, state.state.captures), (balance - 26_680, before));
+    assert_eq!(state.state.amounts.disputed, 0);
+    let acquirer = won.booking.unwrap().entry;
+    let acquirer = acquirer.postings().iter().find(|it| it.account == Account::Acquirer);
+    assert_eq!(acquirer.unwrap().money, Money { currency: Currency::EUR, minor: -333 });
+}
+
+#[test]
+fn only_a_loss_can_be_overridden() {
+    let all = [Decision::Won, Decision::Lost, Decision::Prevented];
+    for (earlier, later) in all.into_iter().flat_map(|one| all.map(|other| (one, other))) {
+        let expected = earlier == Decision::Lost && later != Decision::Lost;
+        assert_eq!(later.overrides(earlier), expected, "{earlier:?}, {later:?}");
+    }
+}
+
+#[test]
 fn a_dispute_debits_refunded_money_again() {
     let mut state = State::new();
     assert!(state.request(&capture(500)) && state.request(&capture(300)));
     assert!(state.request(&MovementRequest::Refund { amount: amount(600) }));
     state.check();
     state.open(800);
-    let [slices] = &state.open[..] else { panic!() };
+    let [(slices, _)] = &state.open[..] else { panic!() };
     let slices: Vec<_> =
         slices.iter().map(|slice| (slice.step, slice.amount, slice.again)).collect();
     let expected = [(Some(1), 200, false), (Some(0), 500, true), (Some(1), 100, true)];
@@ -182,13 +236,13 @@ fn an_amount_in_the_merchants_own_currency_is_not_exchanged() {
     state.funding = Currency::EUR;
     let opening = state.open(amount(100), Exchange::IDENTITY, Exchange::IDENTITY).unwrap();
     assert_eq!(opening.change.balance, -3600);
-    let lost = state.end(&opening.slices, Decision::Lost).unwrap();
+    let lost = state.end(&opening.slices, 3500, None, Decision::Lost).unwrap();
     assert_eq!(lost.booking.unwrap().entry.postings().len(), 2);
 }
 
 /// Random events of a transaction: a kind and an amount.
 fn steps() -> impl Strategy<Value = Vec<(u8, i64)>> {
-    prop::collection::vec((0..5_u8, 1..40_000_i64), 0..30)
+    prop::collection::vec((0..7_u8, 1..40_000_i64), 0..30)
 }
 
 proptest! {
@@ -201,6 +255,8 @@ proptest! {
                 1 => _ = state.request(&MovementRequest::Refund { amount: amount(minor) }),
                 2 => _ = state.open(minor),
                 3 => _ = state.end(Decision::Won),
+                4 => _ = state.end(Decision::Prevented),
+                5 => _ = state.appeal(Decision::Won),
                 _ => _ = state.end(Decision::Lost),
             }
             state.check();

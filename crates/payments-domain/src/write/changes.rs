@@ -46,27 +46,29 @@ pub(crate) enum StepOrigin {
     Dispute(Id),
     /// The acquirer refused the step with this index, which this step reverses.
     Refusal(u32),
+    /// The authorization ended at the acquirer.
+    Expiry,
 }
 
 impl StepOrigin {
     pub(crate) fn acquirer_key(&self) -> Option<&AcquirerKey> {
         match self {
             Self::Request(key) => Some(key),
-            Self::Dispute(_) | Self::Refusal(_) => None,
+            Self::Dispute(_) | Self::Refusal(_) | Self::Expiry => None,
         }
     }
 
     pub(crate) fn dispute(&self) -> Option<&Id> {
         match self {
             Self::Dispute(dispute) => Some(dispute),
-            Self::Request(_) | Self::Refusal(_) => None,
+            Self::Request(_) | Self::Refusal(_) | Self::Expiry => None,
         }
     }
 
     pub(crate) fn reversed_step(&self) -> Option<&u32> {
         match self {
             Self::Refusal(number) => Some(number),
-            Self::Request(_) | Self::Dispute(_) => None,
+            Self::Request(_) | Self::Dispute(_) | Self::Expiry => None,
         }
     }
 }

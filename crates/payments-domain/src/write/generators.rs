@@ -15,13 +15,13 @@ use sql::Row as _;
 
 use crate::{
     AcquirerEvent, AcquirerId, AcquirerKey, AcquirerName, AcquirerOutcome, AdvanceBy, Amount,
-    ApiKeyDigest, ApiKeyUse, Card, CardOnFile, Conclusion, Country, Currency, CustomData, Decision,
-    Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor, DisableReason, Email,
-    EventType, EventTypes, Exchange, Expiry, Failures, FraudReason, Iban, Id, LinkSecret,
-    MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment,
-    PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress, Reason,
-    Retry, Scheme, SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate,
-    WebhookUrl, Website,
+    ApiKeyDigest, ApiKeyUse, Card, CardOnFile, Claim, Conclusion, Country, Currency, CustomData,
+    Decision, Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor,
+    DisableReason, Email, EventType, EventTypes, Exchange, Expiry, Failures, FraudReason, Iban, Id,
+    LinkSecret, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification,
+    Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress,
+    Reason, Retry, Scheme, SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret,
+    WebhookUpdate, WebhookUrl, Website,
     actions::{
         AddApp, AddUser, AdvanceClock, BeginPayment, ChallengePayment, ConcludePayment,
         CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey, DeleteEvents,
@@ -111,7 +111,9 @@ const MONEY: Kinds = &[
     (2, refund),
     (1, |it| it.movement(MovementRequest::Void { amount: (it.second > 50).then(|| it.amount()) })),
     (4, open_dispute),
+    (2, inquire),
     (3, decide_dispute),
+    (1, expire),
     (1, refuse_or_alert),
     (2, |it| {
         let (done, entry) = (it.one(&it.tables.outbox, 9), it.other(&it.tables.outbox, 9));
@@ -349,19 +351,35 @@ pub fn refund(it: &Choice<'_>) -> Write {
     it.movement(MovementRequest::Refund { amount: it.amount() })
 }
 
-pub fn open_dispute(it: &Choice<'_>) -> Write {
-    it.notification(AcquirerEvent::Opened {
+fn claim(it: &Choice<'_>) -> Claim {
+    Claim {
         dispute: it.dispute(),
         amount: Amount::new(it.amount * 2).unwrap(),
         reason: (it.second > 99).then(|| Reason { code: 10, title: "other".to_owned() }),
         due: if it.amount & 2 == 0 { later() } else { Timestamp::UNIX_EPOCH },
-    })
+    }
+}
+
+pub fn open_dispute(it: &Choice<'_>) -> Write {
+    it.notification(AcquirerEvent::Opened(claim(it)))
+}
+
+fn inquire(it: &Choice<'_>) -> Write {
+    it.notification(AcquirerEvent::Inquired(claim(it)))
 }
 
 /// An even amount means won.
 pub fn decide_dispute(it: &Choice<'_>) -> Write {
-    let decision = if it.amount & 1 == 0 { Decision::Won } else { Decision::Lost };
+    let decision = match (it.amount & 1 == 0, it.choice.is_multiple_of(5)) {
+        (true, true) => Decision::Prevented,
+        (true, false) => Decision::Won,
+        (false, _) => Decision::Lost,
+    };
     it.notification(AcquirerEvent::Decided { dispute: it.dispute(), decision })
+}
+
+fn expire(it: &Choice<'_>) -> Write {
+    it.notification(AcquirerEvent::Expired)
 }
 
 fn create_merchant(it: &Choice<'_>) -> Write {

@@ -58,6 +58,16 @@ impl LoadedRows {
             payout: None,
         }
     }
+
+    /// Keeps a decision until its dispute is opened. False if an earlier one counts.
+    pub fn wait(&mut self, dispute: (Id, String), decision: Decision) -> bool {
+        let earlier = self.waiting.get(&dispute).copied();
+        let counts = earlier.is_none_or(|earlier| decision.overrides(earlier));
+        if counts {
+            self.waiting.insert(dispute, decision);
+        }
+        counts
+    }
 }
 
 /// The progress of a request with an idempotency key.

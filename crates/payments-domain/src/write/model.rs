@@ -91,9 +91,10 @@ impl Tables {
                 (row.transaction, dispute) == (about.0, Some(&*about.1))
             };
             let waiting = self.notifications.values().filter(waits);
-            let first = waiting.min_by_key(|row| (row.created, row.id.as_str()));
-            if let Some((_, decision)) = first.and_then(|row| row.waiting.as_ref()) {
-                known.waiting.insert(about.clone(), *decision);
+            let mut waiting: Vec<_> = waiting.collect();
+            waiting.sort_by_key(|row| (row.created, row.id.as_str()));
+            for (_, decision) in waiting.iter().filter_map(|row| row.waiting.as_ref()) {
+                known.wait(about.clone(), *decision);
             }
         }
         for id in &needs.invitations {
@@ -235,7 +236,7 @@ impl Tables {
         let row = self.disputes.values().find(is_it)?;
         let slices = self.slices.range((row.id, 0)..=(row.id, u32::MAX));
         let slices = slices.map(|(_, row)| row.slice).collect();
-        Some((row, DisputeState { id: row.id, decision: row.decision, slices }))
+        Some((row, row.state(slices)))
     }
 
     fn invitation(&self, row: &InvitationRow) -> Invitation {

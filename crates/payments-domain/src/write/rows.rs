@@ -8,10 +8,10 @@ use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};
 use crate::{
     Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, Capture, Card,
     CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor, DisableReason,
-    Dispute, EventType, Fact, Failures, FraudAlert, Id, LineKind, LinkDigest, LinkSecret, Merchant,
-    Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat, PayoutRun,
-    ProcessingError, Progress, Reason, RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step,
-    ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
+    Dispute, DisputeState, EventType, Fact, Failures, FraudAlert, Id, LineKind, LinkDigest,
+    LinkSecret, Merchant, Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat,
+    PayoutRun, ProcessingError, Progress, Reason, RequestDigest, Retry, SandboxClock, SavedCard,
+    Slice, Step, ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -399,20 +399,31 @@ row! {
             /// The acquirer's ID of the dispute.
             reference: AcquirerId = "reference",
             created: Timestamp = "created",
+        }
+        changing {
             amount: i64 = "amount",
             reason: Option<Reason> = ..,
             due: Timestamp = "due",
-            /// The line that booked the opening.
-            line: Id = "line",
+            /// The line that booked the opening. `None` for an inquiry.
+            line: Option<Id> = "line",
+            /// The dispute fee, in minor units of the merchant's currency.
+            fee: i64 = "flat_fee",
+            decision: Option<Decision> = "decision",
         }
-        changing { decision: Option<Decision> = "decision" }
     }
 }
 
 impl DisputeRow {
     pub fn dispute(self) -> Dispute {
+        let is_inquiry = self.line.is_none();
         let Self { id, merchant, transaction, created, amount, reason, due, .. } = self;
-        Dispute { id, merchant, transaction, created, amount, reason, due }
+        Dispute { id, merchant, transaction, created, amount, reason, due, is_inquiry }
+    }
+
+    /// `slices` are its slices.
+    pub fn state(&self, slices: Vec<Slice>) -> DisputeState {
+        let Self { id, fee, decision, .. } = *self;
+        DisputeState { id, is_inquiry: self.line.is_none(), fee, decision, slices }
     }
 }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{EventType, Invitation};
+use crate::{EventType, Invitation, LineKind};
 
 mod api_keys;
 mod limits;
@@ -29,15 +29,18 @@ fn ids(first: u64, count: usize) -> Vec<Id> {
 }
 
 /// The number of facts in these changes. Each has an event. A refusal is a fact, whether or not a
-/// step reverses what was refused.
+/// step reverses what was refused, and so is an inquiry, although its dispute may follow at once.
 fn facts(changes: &Changes) -> usize {
     let rows = &changes.rows;
-    let is_refusal = |event: &&EventRow| event.event_type == EventType::AcquirerRefused;
+    let has_no_row = |event: &&EventRow| {
+        matches!(event.event_type, EventType::AcquirerRefused | EventType::DisputeInquiry)
+    };
+    let is_opening = |line: &&LineRow| line.kind == LineKind::Dispute;
     let is_reversal = |row: &&StepRow| row.reverses.is_some();
     rows.transactions.new_rows().count() + rows.trail.new_rows().count()
         - rows.trail.new_rows().filter(is_reversal).count()
-        + rows.events.new_rows().filter(is_refusal).count()
-        + rows.disputes.new_rows().count()
+        + rows.events.new_rows().filter(has_no_row).count()
+        + rows.lines.new_rows().filter(is_opening).count()
         + rows.fraud_alerts.new_rows().count()
         + rows.payouts.new_rows().count()
 }

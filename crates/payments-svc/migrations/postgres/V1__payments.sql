@@ -334,13 +334,14 @@ CREATE TABLE disputes (
     reason_code bigint,
     reason_title text,
     due bigint NOT NULL,
-    line bytea NOT NULL, -- that opened it
+    line bytea, -- that opened it; null for an inquiry
+    flat_fee bigint NOT NULL, -- in the currency of the merchant
     decision text, -- null while it is open
     UNIQUE ("transaction", reference)
 );
 CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
 CREATE INDEX disputes_of_transactions ON disputes ("transaction", id);
-CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL;
+CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL AND line IS NOT NULL;
 
 -- What a dispute took out of captures.
 CREATE TABLE slices (

@@ -289,13 +289,14 @@ CREATE TABLE disputes (
     reason_code INTEGER,
     reason_title TEXT,
     due INTEGER NOT NULL,
-    line BLOB NOT NULL, -- that opened it
+    line BLOB, -- that opened it; null for an inquiry
+    flat_fee INTEGER NOT NULL, -- in the currency of the merchant
     decision TEXT, -- null while it is open
     UNIQUE ("transaction", reference)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
 CREATE INDEX disputes_of_transactions ON disputes ("transaction", id);
-CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL;
+CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL AND line IS NOT NULL;
 
 -- What a dispute took out of captures.
 CREATE TABLE slices (

@@ -34,6 +34,10 @@ use super::{
     signature::{SignatureError, SignatureKey},
 };
 
+mod notification;
+
+pub(crate) use notification::report;
+
 const PROTOCOL: HeaderName = HeaderName::from_static("acquirer-protocol");
 const SIGNATURE: HeaderName = HeaderName::from_static("acquirer-signature");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

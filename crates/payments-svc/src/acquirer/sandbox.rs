@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use payments_domain::{
     AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, Authorization, CardDetails, Challenge,
-    ChallengeAnswer, FraudReason, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
+    ChallengeAnswer, Claim, FraudReason, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
 };
 use tokio::time::sleep;
 
@@ -111,12 +111,12 @@ impl Sandbox {
     fn dispute(&self, captured: &OutboxEntry, now: Timestamp) -> Option<Notification> {
         let transaction = captured.transaction;
         let id = AcquirerId::of_sandbox("dispute", transaction);
-        let event = AcquirerEvent::Opened {
+        let event = AcquirerEvent::Opened(Claim {
             dispute: id.clone(),
             amount: Amount::new(captured.amount).ok()?,
             reason: None,
             due: now.checked_add(self.dispute_due).unwrap_or(Timestamp::MAX),
-        };
+        });
         Some(Notification { id, transaction, created: now, event })
     }
 }

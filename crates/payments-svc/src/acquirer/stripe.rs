@@ -23,11 +23,13 @@ use super::{
 mod amount;
 mod client;
 mod declines;
+mod event;
 mod payment_intent;
 
-pub(crate) use amount::stripe_units;
+use amount::stripe_units;
 use client::{Client, Form};
 pub(crate) use client::{StripeError, authorization};
+pub(crate) use event::report;
 use payment_intent::{
     Created, PaymentIntent, PaymentMethod, Refund, RefundList, SetupIntent, SetupStatus, Status,
 };

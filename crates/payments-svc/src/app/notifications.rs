@@ -1,21 +1,25 @@
-//! Notifications of acquirers: disputes and fraud alerts. They report facts, so they are booked
-//! even if a balance becomes negative.
+//! What acquirers report: disputes, fraud alerts, and what ends without a request. They are facts,
+//! so they are booked even if a balance becomes negative.
 
-use jiff::Timestamp;
+use std::time::Duration;
+
 use payments_domain::{
-    AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Currency, Decision, Id, NoRate,
-    Notification, actions::RecordNotification, write::Rejection,
+    AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Decision, Id, NoRate, Notification,
+    actions::RecordNotification, write::Rejection,
 };
-use prometheus::{IntCounter, Registry};
+use prometheus::{IntCounterVec, Opts, Registry};
 
 use super::{error::Error, payments::Payments};
-use crate::store::{OverdueDispute, Snapshot, StoreError, now};
+use crate::{
+    acquirer::{Content, NoAnswer, Report, Subject},
+    store::{Authorized, OverdueDispute, Snapshot, StoreError, now},
+};
 
-/// Why a notification was not booked.
+/// Why a report was not booked. A repeat of it can succeed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotificationError {
-    #[error("there is no such transaction")]
-    NoSuchTransaction,
+    #[error("the payment is not decided yet")]
+    Pending,
     #[error(transparent)]
     NoRate(#[from] NoRate),
     #[error(transparent)]
@@ -25,11 +29,11 @@ pub(crate) enum NotificationError {
 }
 
 impl NotificationError {
-    /// Whether a repeat of the notification can succeed.
+    /// Whether a repeat of the report can succeed.
     pub(crate) fn is_temporary(&self) -> bool {
         match self {
-            Self::NoRate(_) | Self::Store(_) => true,
-            Self::NoSuchTransaction | Self::Refused(_) => false,
+            Self::Pending | Self::NoRate(_) | Self::Store(_) => true,
+            Self::Refused(_) => false,
         }
     }
 }
@@ -37,9 +41,7 @@ impl NotificationError {
 impl From<NotificationError> for Error {
     fn from(error: NotificationError) -> Self {
         match error {
-            NotificationError::NoSuchTransaction => {
-                Self::field("transactionId", "is not a transaction of this service")
-            }
+            NotificationError::Pending => Self::OutcomeUnknown(NoAnswer::Pending.into()),
             NotificationError::NoRate(error) => Self::NoRate(error),
             NotificationError::Refused(refusal) => refusal.into(),
             NotificationError::Store(error) => error.into(),
@@ -47,44 +49,116 @@ impl From<NotificationError> for Error {
     }
 }
 
-/// Counts and logs notifications of unknown types. They have no other effect.
-pub(crate) struct UnknownNotifications(IntCounter);
+/// Counts and logs reports that the service cannot book. They have no other effect.
+pub(crate) struct IgnoredReports(IntCounterVec);
 
-impl UnknownNotifications {
+/// Why a report cannot be booked.
+#[derive(Debug, Clone, Copy)]
+enum Ignored {
+    /// Its type or status is not known.
+    Unknown,
+    /// It is about a payment or refund that this service did not make.
+    Foreign,
+    /// Its currency is not that of the payment.
+    Currency,
+}
+
+impl Ignored {
+    const ALL: [Self; 3] = [Self::Unknown, Self::Foreign, Self::Currency];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Foreign => "foreign",
+            Self::Currency => "currency",
+        }
+    }
+}
+
+impl IgnoredReports {
     /// Registers the counter.
     pub(crate) fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
-        let help = "Notifications of acquirers whose type is unknown. They were ignored.";
-        let counter = IntCounter::new("unknown_notifications_total", help)?;
+        let help = "Reports of acquirers that could not be booked, and were ignored, by reason.";
+        let options = Opts::new("ignored_reports_total", help);
+        let counter = IntCounterVec::new(options, &["acquirer", "reason"])?;
+        // The sandbox reports nothing.
+        for acquirer in [AcquirerName::Http, AcquirerName::Stripe] {
+            for reason in Ignored::ALL {
+                let _from_zero = counter.with_label_values(&[acquirer.name(), reason.name()]);
+            }
+        }
         registry.register(Box::new(counter.clone()))?;
         Ok(Self(counter))
     }
 
-    pub(crate) fn record(&self, id: &AcquirerId) {
-        self.0.inc();
-        tracing::info!(notification.id = id.as_str(), "ignored a notification of an unknown type");
+    fn record(&self, acquirer: AcquirerName, id: &AcquirerId, ignored: Ignored) {
+        let (acquirer, reason) = (acquirer.name(), ignored.name());
+        self.0.with_label_values(&[acquirer, reason]).inc();
+        let id = id.as_str();
+        tracing::warn!(acquirer, reason, report.id = id, "ignored a report of an acquirer");
     }
 }
 
 impl Payments {
-    /// The deadline for the answer to a dispute, if the acquirer gives none.
-    pub(crate) fn default_dispute_due(&self, opened: Timestamp) -> Timestamp {
-        opened.checked_add(self.defaults.dispute_due).unwrap_or(Timestamp::MAX)
+    /// The time for an answer to a dispute, if the acquirer gives no deadline.
+    pub(crate) fn dispute_due(&self) -> Duration {
+        self.defaults.dispute_due
     }
 
-    /// The transaction with this ID at its acquirer, and its currency.
-    pub(crate) async fn authorized(
+    /// Books what an acquirer reports, once. A report that cannot be booked is counted and logged:
+    /// no acquirer is asked to repeat it for ever.
+    pub(crate) async fn book(
         &self,
         acquirer: AcquirerName,
-        authorization: &str,
-    ) -> Result<Option<(Id, Currency)>, Error> {
-        Ok(self.store.authorized(acquirer, authorization).await?)
+        report: Report,
+    ) -> Result<(), NotificationError> {
+        if let Some(ignored) = self.book_or_ignore(acquirer, &report).await? {
+            self.ignored_reports.record(acquirer, &report.id, ignored);
+        }
+        Ok(())
     }
 
-    /// Books a notification, once.
+    async fn book_or_ignore(
+        &self,
+        acquirer: AcquirerName,
+        Report { id, created, content }: &Report,
+    ) -> Result<Option<Ignored>, NotificationError> {
+        let (subject, events) = match content {
+            Content::Events(subject, events) => (subject, events),
+            Content::Nothing => return Ok(None),
+            Content::Unknown => return Ok(Some(Ignored::Unknown)),
+            Content::Foreign => return Ok(Some(Ignored::Foreign)),
+        };
+        let transaction = match subject {
+            Subject::Transaction(transaction) => *transaction,
+            Subject::Authorization { id, currency } => {
+                match self.store.authorized(acquirer, id).await? {
+                    Some(Authorized::Transaction(_, own))
+                        if currency.is_some_and(|it| it != own) =>
+                    {
+                        return Ok(Some(Ignored::Currency));
+                    }
+                    Some(Authorized::Transaction(transaction, _)) => transaction,
+                    Some(Authorized::Pending) => return Err(NotificationError::Pending),
+                    None => return Ok(Some(Ignored::Foreign)),
+                }
+            }
+        };
+        for (number, event) in events.iter().enumerate() {
+            let (id, event) = (id.numbered(number), event.clone());
+            let notification = Notification { id, transaction, created: *created, event };
+            if !self.book_notification(notification).await? {
+                return Ok(Some(Ignored::Foreign));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Books a notification, once. False if there is no such transaction.
     pub(crate) async fn book_notification(
         &self,
         notification: Notification,
-    ) -> Result<(), NotificationError> {
+    ) -> Result<bool, NotificationError> {
         if let AcquirerEvent::Refused { operation, reason } = &notification.event {
             let transaction = notification.transaction;
             tracing::warn!(
@@ -96,15 +170,15 @@ impl Payments {
         // An acquirer may name any transaction, so no membership is checked.
         let nobody = (Id::MIN, ApiKeyDigest::NONE);
         let snapshot = self.store.snapshot(notification.transaction, nobody, None).await?;
-        let Snapshot { transaction_terms, steps, .. } =
-            snapshot.ok_or(NotificationError::NoSuchTransaction)?.value;
+        let Some(snapshot) = snapshot else { return Ok(false) };
+        let Snapshot { transaction_terms, steps, .. } = snapshot.value;
         let terms = &transaction_terms.terms;
         let exchange = self.rates.latest_exchange(transaction_terms.currency, terms)?;
         let fee_exchange = self.rates.latest_exchange(terms.pricing.dispute.currency, terms)?;
         let notification = Box::new(notification);
         let action = RecordNotification { notification, exchange, fee_exchange, steps };
         self.store.write(action).await??;
-        Ok(())
+        Ok(true)
     }
 
     /// Closes overdue disputes of test merchants as lost, because the sandbox never decides one. An
@@ -122,6 +196,7 @@ impl Payments {
         let OverdueDispute { id, transaction, reference } = overdue;
         let id = AcquirerId::of_sandbox("lost", id);
         let event = AcquirerEvent::Decided { dispute: reference, decision: Decision::Lost };
-        self.book_notification(Notification { id, transaction, created: now(), event }).await
+        let notification = Notification { id, transaction, created: now(), event };
+        self.book_notification(notification).await.map(drop)
     }
 }

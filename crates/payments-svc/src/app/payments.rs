@@ -9,7 +9,7 @@ use payments_domain::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{declines::Declines, error::Error, once::Written};
+use super::{declines::Declines, error::Error, notifications::IgnoredReports, once::Written};
 use crate::{
     acquirer::Acquirers, limits::Limits, rates::ExchangeRates, store::Store, webhook::Sender,
 };
@@ -29,6 +29,7 @@ pub(crate) struct Payments {
     pub(super) rates: Arc<ExchangeRates>,
     pub(super) limits: Arc<Limits>,
     pub(super) declines: Declines,
+    pub(super) ignored_reports: IgnoredReports,
     /// Permits for new payments and card checks. Each keeps a connection while it waits for the
     /// acquirer.
     pub(super) in_flight: Arc<Budget>,
@@ -44,13 +45,24 @@ impl Payments {
         store: Store,
         acquirers: Arc<Acquirers>,
         rates: Arc<ExchangeRates>,
-        declines: Declines,
+        (declines, ignored_reports): (Declines, IgnoredReports),
         in_flight: Arc<Budget>,
         defaults: Defaults,
         sender: Arc<Sender>,
     ) -> Self {
         let (limits, under_way) = (declines.limits(), TaskTracker::new());
-        Self { store, acquirers, rates, limits, declines, in_flight, under_way, defaults, sender }
+        Self {
+            store,
+            acquirers,
+            rates,
+            limits,
+            declines,
+            ignored_reports,
+            in_flight,
+            under_way,
+            defaults,
+            sender,
+        }
     }
 
     /// Worker threads for work that takes milliseconds, such as serializing a transaction with many

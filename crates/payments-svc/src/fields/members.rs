@@ -1,5 +1,5 @@
 //! JSON objects, split into members, and the functions that read one value: text, number, flag or
-//! object. [`super::fields`] is the interface for handlers.
+//! object. [`super::Fields`] is the interface for handlers.
 //!
 //! 1. Values stay raw JSON text until a handler reads them. So one wrong member does not hide the
 //!    next one: serde would stop at the first error, but a response lists all of them. And custom

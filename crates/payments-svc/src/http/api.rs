@@ -6,7 +6,7 @@ use bytes::Bytes;
 use common::{bearer::BearerToken, limits::Budget};
 use tokio::sync::watch::Receiver;
 
-use crate::app::{Payments, SignatureKey, UnknownNotifications};
+use crate::app::{Payments, SignatureKey};
 
 pub(crate) struct Api {
     pub(crate) payments: Arc<Payments>,
@@ -18,7 +18,6 @@ pub(crate) struct Api {
     pub(crate) stripe_signature: Option<Receiver<SignatureKey>>,
     /// Whether `POST /sandbox/clock` exists.
     pub(crate) sandbox_clock: bool,
-    pub(crate) unknown_notifications: UnknownNotifications,
     /// Limits the bytes of list responses that callers have not read yet.
     pub(crate) responses: Arc<Budget>,
     /// The body of `GET /openapi.json`.

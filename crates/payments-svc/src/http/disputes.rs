@@ -48,6 +48,7 @@ pub(super) struct DisputeOutput<'a> {
     reason: Option<ReasonOutput<'a>>,
     #[serde(serialize_with = "as_date")]
     due: Timestamp,
+    inquiry: bool,
 }
 
 #[derive(Serialize)]
@@ -67,6 +68,7 @@ impl<'a> DisputeOutput<'a> {
             amount: dispute.amount,
             reason: dispute.reason.as_ref().map(reason),
             due: dispute.due,
+            inquiry: dispute.is_inquiry,
         }
     }
 }

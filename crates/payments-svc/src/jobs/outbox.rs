@@ -149,7 +149,7 @@ impl Outbox {
                     if booked.as_ref().is_err_and(NotificationError::is_temporary) {
                         answer = Answer::None;
                     }
-                    warn("booking a notification", booked);
+                    warn("booking a notification", booked.map(drop));
                 }
                 answer
             }

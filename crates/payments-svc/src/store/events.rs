@@ -184,19 +184,24 @@ impl Store {
         let alerts = self.by_id(FraudAlert::select(), &alerts, FraudAlert::of_row).await?;
         let payouts =
             self.by_id((PayoutRow::of("payouts"), "payouts"), &payouts, PayoutRow::read).await?;
-        let data = |fact: &Fact| match fact {
+        let data = |event_type, fact: &Fact| match fact {
             Fact::Transaction(version) => {
                 let transaction = transactions.get(&version.transaction)?.clone();
                 Some(EventData::Transaction(Box::new(transaction.at(*version))))
             }
-            Fact::Dispute { dispute, .. } => disputes.get(dispute).cloned().map(EventData::Dispute),
+            Fact::Dispute { dispute, .. } => {
+                // An inquiry may have become a dispute since then.
+                let is_inquiry = event_type == EventType::DisputeInquiry;
+                let dispute = disputes.get(dispute)?.clone();
+                Some(EventData::Dispute(Dispute { is_inquiry, ..dispute }))
+            }
             Fact::Fraud { alert, .. } => alerts.get(alert).cloned().map(EventData::Fraud),
             Fact::Payout(payout) => {
                 payouts.get(payout).cloned().map(|row| EventData::Payout(row.payout()))
             }
         };
         let event = |(NewEvent { id, merchant, created, event_type, fact }, test)| {
-            let data = data(&fact)?;
+            let data = data(event_type, &fact)?;
             Some(Event { id, merchant, test, created, event_type, data })
         };
         Ok(events.into_iter().filter_map(event).collect())

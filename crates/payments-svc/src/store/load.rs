@@ -23,8 +23,8 @@ use std::collections::BTreeSet;
 
 use common::sql::{self, ColumnError, Columns, Group, Kind, Param, Stored as _};
 use payments_domain::{
-    Amounts, DisputeState, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep,
-    Slice, TransactionState, Website, merchant_title,
+    Amounts, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep, Slice,
+    TransactionState, Website, merchant_title,
     write::{
         ApiKeyRow, AppRow, CaptureRow, CapturesToLoad, DisputeRow, InvitationRow, KeyRow, KeyState,
         LoadedRows, LoadedTransaction, MerchantUser, Needs, PendingContext, PendingRow,
@@ -257,8 +257,7 @@ pub(super) const READ: [Query; 13] = [
         read: |known, columns| {
             let row = DisputeRow::read(columns)?;
             let name = (row.transaction, row.reference.as_str().to_owned());
-            let (id, decision) = (row.id, row.decision);
-            known.disputes.insert(name, DisputeState { id, decision, slices: Vec::new() });
+            known.disputes.insert(name, row.state(Vec::new()));
             known.rows.disputes.load(row);
             Ok(())
         },
@@ -291,9 +290,8 @@ pub(super) const READ: [Query; 13] = [
         rest: "ORDER BY created, id",
         keys: disputes,
         read: |known, columns| {
-            let name = (columns.read()?, columns.read()?);
-            // The first decision counts.
-            known.waiting.entry(name).or_insert(columns.read()?);
+            let (name, decision) = ((columns.read()?, columns.read()?), columns.read()?);
+            known.wait(name, decision);
             Ok(())
         },
         ..Query::PLAIN

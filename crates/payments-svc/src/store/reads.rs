@@ -7,14 +7,14 @@ use bytes::Bytes;
 use common::sql::{ColumnError, Columns, Group, Param, Row, Stored};
 use jiff::Timestamp;
 use payments_domain::{
-    AcquirerName, ApiKeyDigest, App, Card, CardOnFile, Challenge, Currency, Id, Merchant,
-    QueuedEntry, Receipt, Step, Transaction, TransactionVersion, UnansweredPayment, Webhook,
-    WebhookSecrets,
+    AcquirerName, ApiKeyDigest, App, Card, CardOnFile, Challenge, Id, Merchant, QueuedEntry,
+    Receipt, Step, Transaction, TransactionVersion, UnansweredPayment, Webhook, WebhookSecrets,
 };
 use tokio::runtime::Handle;
 
 use super::{
-    Backlog, Engine, Found, LookUp, OldTransaction, OverdueDispute, Select, Store, StoreError, now,
+    Authorized, Backlog, Engine, Found, LookUp, OldTransaction, OverdueDispute, Select, Store,
+    StoreError, now,
     rows::{self, LoadedTrail, Resource, found},
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest},
     sqlite::Place,
@@ -74,16 +74,23 @@ impl Store {
         self.query_one(&sql, &[Param::Text(key.into())], Merchant::of_row).await
     }
 
-    /// The transaction with this ID at its acquirer, and its currency.
+    /// The payment with this ID at its acquirer.
     pub(crate) async fn authorized(
         &self,
         acquirer: AcquirerName,
         authorization: &str,
-    ) -> Result<Option<(Id, Currency)>, StoreError> {
+    ) -> Result<Option<Authorized>, StoreError> {
+        let params = [Param::Text(authorization.into()), Param::Text(acquirer.name().into())];
         let sql = "SELECT id, currency FROM transactions
                    WHERE \"authorization\" = $1 AND acquirer = $2 ORDER BY id LIMIT 1";
-        let params = [Param::Text(authorization.into()), Param::Text(acquirer.name().into())];
-        self.query_one(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
+        // Before the transactions, because a payment that is decided meanwhile moves there.
+        let pending = "SELECT 1 FROM pending_payments
+                       WHERE \"authorization\" = $1 AND acquirer = $2 LIMIT 1";
+        let pending = self.query_one(pending, &params, |_| Ok(Authorized::Pending)).await?;
+        let read = |columns: &mut Columns<'_>| {
+            Ok(Authorized::Transaction(columns.read()?, columns.read()?))
+        };
+        Ok(self.query_one(sql, &params, read).await?.or(pending))
     }
 
     /// The JSON of a transaction in the cache, if the app with the key `caller` may see it. `Absent`
@@ -242,7 +249,8 @@ impl Store {
     pub(crate) async fn overdue_disputes(&self) -> Result<Vec<OverdueDispute>, StoreError> {
         let sql = "SELECT disputes.id, \"transaction\", disputes.reference
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
-                   WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
+                   WHERE decision IS NULL AND line IS NOT NULL AND due < $1 AND test
+                   ORDER BY due LIMIT $2";
         let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
         self.query_all(sql, &[now.param(), LIMIT], rows::overdue).await
     }

@@ -63,7 +63,8 @@ impl Store {
         after: Id,
     ) -> Result<Vec<(OverdueDispute, Timestamp)>, StoreError> {
         let sql = "SELECT id, \"transaction\", reference, due FROM disputes
-                   WHERE merchant = $1 AND id > $2 AND decision IS NULL ORDER BY id LIMIT $3";
+                   WHERE merchant = $1 AND id > $2 AND decision IS NULL AND line IS NOT NULL
+                   ORDER BY id LIMIT $3";
         let params = [merchant.param(), after.param(), LIMIT];
         self.query_all(sql, &params, |columns| Ok((rows::overdue(columns)?, columns.read()?))).await
     }

@@ -20,13 +20,13 @@ pub(super) const RULES: &[Rule] = &[
         test: Sums(
             "SELECT id AS place, disputed AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", 0, amount
-             FROM disputes WHERE decision IS DISTINCT FROM 'won'",
+             FROM disputes WHERE line IS NOT NULL AND decision IS DISTINCT FROM 'won'",
         ),
     },
     Rule {
         name: "the amount of a dispute is the sum of its slices",
         test: Sums(
-            "SELECT id AS place, amount AS kept, 0 AS computed FROM disputes
+            "SELECT id AS place, amount AS kept, 0 AS computed FROM disputes WHERE line IS NOT NULL
              UNION ALL SELECT dispute, 0, amount FROM slices",
         ),
     },
@@ -34,7 +34,23 @@ pub(super) const RULES: &[Rule] = &[
         name: "the line of a dispute has the amount of the dispute",
         test: Rows(
             "SELECT disputes.id AS place, disputes.amount AS kept, -lines.amount AS computed
-             FROM disputes LEFT JOIN lines ON lines.id = line",
+             FROM disputes LEFT JOIN lines ON lines.id = line WHERE line IS NOT NULL",
+        ),
+    },
+    Rule {
+        name: "an inquiry has no decision and no fee",
+        test: Rows(
+            "SELECT id AS place, coalesce(decision, 'open') || ', fee ' || flat_fee AS kept,
+                 'open, fee 0' AS computed
+             FROM disputes WHERE line IS NULL",
+        ),
+    },
+    Rule {
+        name: "the line of a dispute has its fee, less the fees of its slices",
+        test: Sums(
+            "SELECT disputes.id AS place, flat_fee AS kept, lines.fee AS computed
+             FROM disputes JOIN lines ON lines.id = line
+             UNION ALL SELECT dispute, 0, fee FROM slices",
         ),
     },
     Rule {
@@ -55,11 +71,22 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a decided dispute has one step, an open one has none",
+        name: "a dispute has one step for its decision",
         test: Sums(
             "SELECT id AS place, 1 AS kept, 0 AS computed
              FROM disputes WHERE decision IS NOT NULL
-             UNION ALL SELECT dispute, 0, 1 FROM trail WHERE dispute IS NOT NULL",
+             UNION ALL SELECT dispute, 0, 1
+             FROM trail LEFT JOIN disputes ON disputes.id = dispute
+             WHERE dispute IS NOT NULL AND NOT (movement = 'lost' AND decision = 'won')",
+        ),
+    },
+    Rule {
+        name: "a dispute is lost at most once, and not after it was won",
+        test: Rows(
+            "SELECT trail.dispute AS place, 'step ' || trail.step AS kept, 'no step' AS computed
+             FROM trail JOIN trail AS earlier
+                 ON earlier.dispute = trail.dispute AND earlier.step < trail.step
+             WHERE trail.movement = 'lost'",
         ),
     },
     Rule {
@@ -68,7 +95,8 @@ pub(super) const RULES: &[Rule] = &[
             "SELECT trail.dispute AS place, movement AS kept, decision AS computed
              FROM trail LEFT JOIN disputes
                  ON disputes.id = dispute AND disputes.\"transaction\" = trail.\"transaction\"
-             WHERE movement IN ('won', 'lost') OR dispute IS NOT NULL",
+             WHERE (movement IN ('won', 'lost') OR dispute IS NOT NULL)
+                 AND NOT coalesce(movement = 'lost' AND decision = 'won', FALSE)",
         ),
     },
     Rule {
@@ -81,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a won dispute returns the gross of its slices, a lost one returns nothing",
         test: Sums(
-            "SELECT dispute AS place, balance + fee_rate AS kept, 0 AS computed
+            "SELECT dispute AS place, balance + fee_rate + fee_flat AS kept, 0 AS computed
              FROM trail WHERE dispute IS NOT NULL
              UNION ALL SELECT dispute, 0, gross
              FROM slices JOIN disputes ON disputes.id = dispute WHERE decision = 'won'",
@@ -90,10 +118,17 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a won dispute charges the fees of its slices again, a lost one charges none",
         test: Sums(
-            "SELECT dispute AS place, fee_flat + fee_rate AS kept, 0 AS computed
+            "SELECT dispute AS place, fee_rate AS kept, 0 AS computed
              FROM trail WHERE dispute IS NOT NULL
              UNION ALL SELECT dispute, 0, fee
              FROM slices JOIN disputes ON disputes.id = dispute WHERE decision = 'won'",
+        ),
+    },
+    Rule {
+        name: "a decision returns the whole fee of the dispute or nothing of it",
+        test: Rows(
+            "SELECT dispute AS place, -fee_flat AS kept, flat_fee AS computed
+             FROM trail JOIN disputes ON disputes.id = dispute WHERE fee_flat <> 0",
         ),
     },
     Rule {

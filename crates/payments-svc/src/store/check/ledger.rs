@@ -68,8 +68,12 @@ pub(super) const RULES: &[Rule] = &[
             "SELECT id AS place, -amount AS kept, 0 AS computed
              FROM lines WHERE kind IN ('capture', 'refund')
              UNION ALL SELECT line, amount, 0 FROM trail WHERE movement = 'lost'
+             UNION ALL SELECT won.line, -won.amount, 0
+             FROM trail AS won JOIN trail AS lost
+                 ON lost.dispute = won.dispute AND lost.movement = 'lost'
+             WHERE won.movement = 'won'
              UNION ALL SELECT line, 0, postings.amount FROM postings JOIN lines ON lines.id = line
-             WHERE account = 'acquirer' AND kind IN ('capture', 'refund', 'lost')",
+             WHERE account = 'acquirer' AND kind IN ('capture', 'refund', 'lost', 'won')",
         ),
     },
     Rule {
