@@ -77,7 +77,7 @@ pub async fn send(pid: u32, signal: &str) {
 }
 
 /// Waits until a condition is true.
-pub(crate) async fn until(is_true: impl AsyncFn() -> bool) {
+pub async fn until(is_true: impl AsyncFn() -> bool) {
     let waited = async {
         while !is_true().await {
             sleep(Duration::from_millis(50)).await;

@@ -39,6 +39,7 @@ actions! {
     rotate_webhook,
     save_card,
     save_expiry_cursor,
+    save_facts_position,
     set_link_secret,
     start_invitation_attempt,
     update_merchant,

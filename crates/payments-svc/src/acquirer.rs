@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use payments_domain::{
-    AcquirerName, AcquirerOutcome, Amount, Authorization, Card, CardDetails, CardToken, Challenge,
-    ChallengeAnswer, Currency, Descriptor, Id, Notification, OutboxEntry, ProcessingError,
+    AcquirerId, AcquirerName, AcquirerOutcome, Amount, Authorization, Card, CardDetails, CardToken,
+    Challenge, ChallengeAnswer, Currency, Descriptor, Id, Notification, OutboxEntry,
+    ProcessingError,
 };
 use tokio::time::timeout;
 
@@ -26,7 +27,7 @@ mod signature;
 mod stripe;
 
 pub(crate) use http::{Http, HttpConfig, HttpError, HttpSetupError, report as http_report};
-pub(crate) use report::{Content, Report, Subject};
+pub(crate) use report::{AcquirerFact, Content, Facts, Report, Subject};
 pub(crate) use sandbox::Sandbox;
 pub(crate) use signature::{SignatureError, SignatureKey};
 pub(crate) use stripe::{
@@ -103,6 +104,18 @@ pub(crate) enum Execution {
         /// The acquirer's words.
         reason: String,
     },
+}
+
+/// How to read facts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FactsQuestion {
+    pub(crate) now: Timestamp,
+    /// Facts younger than this may still come by a notification. They are left for later.
+    pub(crate) min_age: Duration,
+    /// The time for an answer to a dispute, if the acquirer gives no deadline.
+    pub(crate) due_after: Duration,
+    /// For each request.
+    pub(crate) timeout: Duration,
 }
 
 /// The acquirer gave no valid answer. Whether it has done anything is unknown.
@@ -254,6 +267,27 @@ impl Acquirers {
     ) -> Result<Option<Execution>, NoAnswer> {
         let name = entry.authorization.acquirer.ok_or(NoAnswer::NotConfigured)?;
         call!(self, name, acquirer => acquirer.ask_entry(entry, now))
+    }
+
+    /// Reads the facts of an acquirer after this one, or its oldest ones.
+    pub(crate) async fn facts(
+        &self,
+        name: AcquirerName,
+        after: Option<&AcquirerId>,
+        question: FactsQuestion,
+    ) -> Result<Facts, NoAnswer> {
+        match name {
+            // It reports all facts in its answers.
+            AcquirerName::Sandbox => Ok(Facts::default()),
+            AcquirerName::Http => {
+                let http = self.http.as_ref().ok_or(NoAnswer::NotConfigured)?;
+                self.within(http.facts(after, question)).await
+            }
+            AcquirerName::Stripe => {
+                let stripe = self.stripe.as_ref().ok_or(NoAnswer::NotConfigured)?;
+                stripe.facts(after, question).await
+            }
+        }
     }
 
     async fn within<T>(

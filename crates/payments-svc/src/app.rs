@@ -25,7 +25,7 @@ pub(crate) use declines::{Attempt, Declines, Origin};
 pub(crate) use error::Error;
 pub(crate) use lists::List;
 pub(crate) use movements::MovementInput;
-pub(crate) use notifications::{IgnoredReports, NotificationError};
+pub(crate) use notifications::{NotificationError, ReportMetrics};
 pub(crate) use once::{PaymentState, Written};
 pub(crate) use payments::{Defaults, Payments};
 

@@ -288,6 +288,10 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub(crate) acquirer_timeout: Duration,
 
+    /// How often acquirers are asked for facts, such as disputes, that no notification has brought
+    #[arg(long, env = "PAYMENTS_FACTS_INTERVAL", default_value = "1m", value_parser = duration)]
+    pub(crate) facts_interval: Duration,
+
     /// Captures, refunds, voids and reversals that are sent to an acquirer at the same time: 1 to 512
     #[arg(long, env = "PAYMENTS_OUTBOX_CONCURRENCY", default_value = "32",
           value_parser = clap::value_parser!(u16).range(1..=512))]

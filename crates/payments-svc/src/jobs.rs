@@ -72,6 +72,8 @@ pub(crate) struct Jobs {
     pub(crate) authorization_ttl: Duration,
     /// Age at which an event is deleted.
     pub(crate) event_retention: Duration,
+    /// Interval at which acquirers are asked for their facts, and the age of the facts.
+    pub(crate) facts_interval: Duration,
     /// Maximum number of outbox entries that are sent to an acquirer at the same time.
     pub(crate) outbox_concurrency: usize,
     /// Whether apps can advance their sandbox clocks.
@@ -95,6 +97,13 @@ impl Jobs {
             let lease = Lease::new(jobs.store.clone(), format!("unanswered {}", acquirer.name()));
             tasks.spawn(every(FAST_INTERVAL, name, async move || {
                 lease.hold(this.payments.settle_unanswered(acquirer)).await
+            }));
+        }
+        for acquirer in jobs.acquirers.names() {
+            let (this, name) = job("reading facts of the acquirer");
+            let lease = Lease::new(jobs.store.clone(), format!("facts {}", acquirer.name()));
+            tasks.spawn(every(jobs.facts_interval, name, async move || {
+                lease.hold(this.payments.book_facts(acquirer, this.facts_interval)).await
             }));
         }
         let (this, name) = job("closing overdue disputes as lost");

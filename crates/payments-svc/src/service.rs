@@ -26,7 +26,7 @@ use crate::{
         Acquirers, Http, HttpConfig, HttpSetupError, Sandbox, Stripe, StripeConfig,
         StripeSetupError, stripe_authorization,
     },
-    app::{Declines, Defaults, IgnoredReports, Payments, SignatureKey},
+    app::{Declines, Defaults, Payments, ReportMetrics, SignatureKey},
     config::Config,
     http::{self, Api},
     jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Invitations, Jobs},
@@ -182,7 +182,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
-    let ignored_reports = IgnoredReports::new(&registry)?;
+    let report_metrics = ReportMetrics::new(&registry)?;
     // A connection needs one open file: its socket.
     let connections = Connections::new(&config.clients, 1);
     let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());
@@ -190,7 +190,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         store.clone(),
         Arc::clone(&acquirers),
         Arc::clone(&rates),
-        (declines, ignored_reports),
+        (declines, report_metrics),
         Arc::clone(&in_flight),
         defaults,
         Arc::clone(&sender),
@@ -214,6 +214,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         rates,
         authorization_ttl: config.authorization_ttl,
         event_retention: config.event_retention,
+        facts_interval: config.facts_interval,
         outbox_concurrency: config.outbox_concurrency.into(),
         sandbox_clock: config.sandbox_clock,
         backlog_metrics: BacklogMetrics::new(&registry)?,

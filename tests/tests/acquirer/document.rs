@@ -31,6 +31,7 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "post /voids",
         "post /reversals",
         "get /operations/{key}",
+        "get /facts",
     ];
     expected.sort_unstable();
     assert_eq!(described, expected);

@@ -1,7 +1,7 @@
 //! Notifications: signed, repeated, in order or not, and what payments-svc does with them.
 
 use blackbox::{
-    acquirer::{Acquirer, SECRET, authorization, card, id, key},
+    acquirer::{Acquirer, Call, SECRET, authorization, card, id, key},
     payments::{self, Received, Receiver, Reply, Service, signature},
 };
 use reqwest::Method;
@@ -155,11 +155,8 @@ async fn an_operation_that_is_refused_later_leaves_the_book() {
 }
 
 #[tokio::test]
-async fn a_notification_needs_a_receiver_and_a_type() {
+async fn a_notification_needs_a_type() {
     let acquirer = Acquirer::start().await;
-    let _ = acquirer.control(Method::POST, "/notifications", &opened("dp_1"), 409).await;
-    let receiver = Receiver::new().await;
-    let acquirer = self::acquirer(&receiver).await;
     let _ = acquirer.control(Method::POST, "/notifications", &json!({}), 409).await;
     let _ = acquirer.control(Method::POST, "/notifications", &json!([]), 422).await;
     assert_eq!(acquirer.book().await["notifications"], json!([]));
@@ -181,4 +178,34 @@ async fn no_card_number_is_logged_or_shown() {
     for secret in numbers {
         assert!(!book.contains(secret) && !log.contains(secret), "{secret}");
     }
+}
+
+#[tokio::test]
+async fn facts_are_listed_in_their_order_whether_or_not_they_were_sent() {
+    let receiver = Receiver::new().await;
+    let acquirer = acquirer(&receiver).await;
+    acquirer.rules(json!([{ "kind": "notification", "fault": "lost", "probability": 0.5 }])).await;
+    for number in 0..101 {
+        let mut fact = opened(&format!("dp_{number}"));
+        fact["id"] = format!("evt {number}").into();
+        acquirer.notify(fact).await;
+    }
+    let facts = async |query: &str| {
+        let answer = acquirer.send(&Call::get(&format!("/facts{query}"))).await.expect(200).json();
+        let ids = answer["facts"].as_array().unwrap().iter().map(|fact| fact["id"].clone());
+        (ids.collect::<Vec<_>>(), answer["more"].as_bool().unwrap())
+    };
+    let ids = |from: usize, to| (from..to).map(|at| json!(format!("evt {at}"))).collect::<Vec<_>>();
+    assert_eq!(facts("").await, (ids(0, 100), true));
+    assert_eq!(facts("?after=evt+99").await, (ids(100, 101), false));
+    assert_eq!(facts("?after=evt%20100").await, (Vec::new(), false));
+    let unknown = Call::get("/facts?after=evt");
+    let answer = acquirer.send(&unknown).await.expect(404);
+    unknown.check_signature(&answer);
+    // The signature covers the query.
+    let mut other = Call::get("/facts?after=evt+1");
+    other.path = "/facts?after=evt+2".to_owned();
+    let _ = acquirer.send(&other).await.expect(401);
+    // Those that were sent are in the same list.
+    assert!(receiver.received().len() < 101);
 }

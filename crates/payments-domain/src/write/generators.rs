@@ -28,7 +28,7 @@ use crate::{
         DeleteKeys, DeleteWebhook, FinishAdvance, Move, PayOut, PreparePayment, RecordApiKeyUses,
         RecordDeliveries, RecordNotification, RecordSending, RefuseEntry, RemoveInvitation,
         ReplayWebhook, RevokeApp, RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor,
-        SetLinkSecret, StartInvitationAttempt, UpdateMerchant, UpdateWebhook,
+        SaveFactsPosition, SetLinkSecret, StartInvitationAttempt, UpdateMerchant, UpdateWebhook,
     },
     hour_of,
     write::{AnyAction, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -115,6 +115,10 @@ const MONEY: Kinds = &[
     (3, decide_dispute),
     (1, expire),
     (1, refuse_or_alert),
+    (1, |it| {
+        let fact = reference(&format!("fact {}", it.amount));
+        SaveFactsPosition { acquirer: AcquirerName::Http, fact }.into()
+    }),
     (2, |it| {
         let (done, entry) = (it.one(&it.tables.outbox, 9), it.other(&it.tables.outbox, 9));
         let done = (it.amount > 200).then_some(done).into_iter().collect();

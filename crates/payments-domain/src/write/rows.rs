@@ -48,6 +48,7 @@ rows! {
         fraud_alerts: FraudAlert,
         events: EventRow,
         expiry: ExpiryRow,
+        facts_positions: FactsPosition,
         notifications: NotificationRow,
         merchant_users: MerchantUser,
         merchant_apps: MerchantApp,
@@ -475,6 +476,17 @@ row! {
     pub struct ExpiryRow in "expiry" {
         key { only: bool = "only" }
         changing { through: Id = "through" }
+    }
+}
+
+row! {
+    /// How far the service has read the facts of an acquirer.
+    pub struct FactsPosition in "facts_positions" {
+        key { acquirer: AcquirerName = "acquirer" }
+        fixed {
+            /// The acquirer's ID of the last fact.
+            fact: AcquirerId = "fact",
+        }
     }
 }
 

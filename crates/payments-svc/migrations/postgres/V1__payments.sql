@@ -209,6 +209,12 @@ CREATE TABLE expiry (
 );
 INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'));
 
+-- How far the facts of each acquirer are booked.
+CREATE TABLE facts_positions (
+    acquirer text COLLATE "C" PRIMARY KEY,
+    fact text COLLATE "C" NOT NULL -- the acquirer's id of the last one
+);
+
 -- The amount that each payment asked for, to check its transaction against.
 CREATE TABLE authorizations (
     pending_payment bytea PRIMARY KEY,

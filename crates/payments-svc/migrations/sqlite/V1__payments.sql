@@ -164,6 +164,12 @@ CREATE TABLE expiry (
 ) STRICT;
 INSERT INTO expiry VALUES (1, zeroblob(12));
 
+-- How far the facts of each acquirer are booked.
+CREATE TABLE facts_positions (
+    acquirer TEXT PRIMARY KEY,
+    fact TEXT NOT NULL -- the acquirer's id of the last one
+) STRICT, WITHOUT ROWID;
+
 -- The amount that each payment asked for, to check its transaction against.
 CREATE TABLE authorizations (
     pending_payment BLOB PRIMARY KEY,

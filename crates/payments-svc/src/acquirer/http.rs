@@ -16,21 +16,24 @@ use common::{
 };
 use jiff::Timestamp;
 use payments_domain::{
-    AcquirerKey, AcquirerOutcome, Authorization, Challenge, ChallengeAnswer, OutboxEntry,
-    OutboxKind, ProcessingError, ThreeDSecure,
+    AcquirerId, AcquirerKey, AcquirerOutcome, Authorization, Challenge, ChallengeAnswer,
+    OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure,
 };
 use reqwest::{
     Client, Method, StatusCode, Url,
     header::{CONTENT_TYPE, HeaderName},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use tokio::sync::watch::Receiver;
+use url::{Position, form_urlencoded::byte_serialize};
 use zeroize::Zeroizing;
 
 use super::{
-    AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution,
-    NoAnswer,
+    AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution, Facts,
+    FactsQuestion, NoAnswer,
     client::{self, UnreadBody},
+    report::{AcquirerFact, FORGOTTEN},
     signature::{SignatureError, SignatureKey},
 };
 
@@ -146,6 +149,13 @@ enum Answer {
     Pending,
 }
 
+#[derive(Deserialize)]
+struct FactsAnswer {
+    facts: Vec<Box<RawValue>>,
+    /// Whether there are later ones.
+    more: bool,
+}
+
 impl Http {
     pub(crate) fn new(
         HttpConfig { url, key, ca_file }: HttpConfig,
@@ -251,6 +261,43 @@ impl Http {
         self.get(&entry.key, now).await?.map(execution).transpose()
     }
 
+    /// Without `after`, and if the acquirer does not know it any more, the list begins with the
+    /// oldest fact.
+    pub(super) async fn facts(
+        &self,
+        after: Option<&AcquirerId>,
+        FactsQuestion { now, due_after, .. }: FactsQuestion,
+    ) -> Result<Facts, NoAnswer> {
+        let mut page = self.facts_after(after, now).await;
+        if after.is_some() && matches!(page, Err(HttpError::Status(StatusCode::NOT_FOUND))) {
+            tracing::error!(acquirer = "http", "{FORGOTTEN}");
+            page = self.facts_after(None, now).await;
+        }
+        let FactsAnswer { facts, more } = page?;
+        let facts: Option<Vec<_>> = facts
+            .iter()
+            .map(|fact| AcquirerFact::read(fact, |fields| report(fields, due_after)))
+            .collect();
+        Ok(Facts { facts: facts.ok_or(HttpError::Malformed)?, has_more: more })
+    }
+
+    async fn facts_after(
+        &self,
+        after: Option<&AcquirerId>,
+        now: Timestamp,
+    ) -> Result<FactsAnswer, HttpError> {
+        let mut path = "facts".to_owned();
+        if let Some(after) = after {
+            path += "?after=";
+            path.extend(byte_serialize(after.as_str().as_bytes()));
+        }
+        let (status, answer) = self.exchange(Method::GET, &path, None, Bytes::new(), now).await?;
+        match status {
+            StatusCode::OK => serde_json::from_slice(&answer).map_err(|_| HttpError::Malformed),
+            status => Err(HttpError::Status(status)),
+        }
+    }
+
     async fn post(
         &self,
         path: &str,
@@ -284,7 +331,8 @@ impl Http {
         now: Timestamp,
     ) -> Result<(StatusCode, Vec<u8>), HttpError> {
         let url = self.base.join(path).map_err(|_| HttpError::Malformed)?;
-        let text = format!("{method}.{}.{}.", url.path(), key.unwrap_or_default());
+        let target = &url[Position::BeforePath..];
+        let text = format!("{method}.{target}.{}.", key.unwrap_or_default());
         // The answer has the secret of its request, also if the file of the secret changes meanwhile.
         let secret = self.key.borrow().clone();
         let signature = secret.sign(&[text.as_bytes(), &body], now);

@@ -4,7 +4,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use payments_domain::{AcquirerEvent, AcquirerId, Currency, Id};
+use payments_domain::{AcquirerEvent, AcquirerId, Currency, FieldError, Id};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::fields::{self, Encoding, Fields, Reported};
 
 #[derive(Debug)]
 pub(crate) struct Report {
@@ -13,6 +17,40 @@ pub(crate) struct Report {
     /// The time of the fact, by the acquirer's clock.
     pub(crate) created: Timestamp,
     pub(crate) content: Content,
+}
+
+/// The message in the log if an acquirer does not know the last fact that was read.
+pub(super) const FORGOTTEN: &str = "the acquirer has forgotten facts: some may be missing here";
+
+/// A part of the list of an acquirer's facts, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) facts: Vec<AcquirerFact>,
+    /// Whether there are later ones.
+    pub(crate) has_more: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct AcquirerFact {
+    pub(crate) id: AcquirerId,
+    /// `Err` if it is not as the acquirer's documentation says.
+    pub(crate) report: Result<Report, Vec<FieldError>>,
+}
+
+impl AcquirerFact {
+    /// `None` if it has no ID.
+    pub(super) fn read(
+        json: &RawValue,
+        report: impl FnOnce(&mut Fields<'_>) -> Result<Report, Reported>,
+    ) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Named {
+            id: String,
+        }
+        let Named { id } = serde_json::from_str(json.get()).ok()?;
+        let report = fields::read(json.get().as_bytes(), Encoding::Json, report);
+        Some(Self { id: id.parse().ok()?, report })
+    }
 }
 
 #[derive(Debug)]

@@ -24,6 +24,7 @@ mod amount;
 mod client;
 mod declines;
 mod event;
+mod facts;
 mod payment_intent;
 
 use amount::stripe_units;

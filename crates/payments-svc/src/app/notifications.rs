@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use payments_domain::{
     AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Decision, Id, NoRate, Notification,
-    actions::RecordNotification, write::Rejection,
+    actions::{RecordNotification, SaveFactsPosition},
+    write::{FactsPosition, Rejection},
 };
-use prometheus::{IntCounterVec, Opts, Registry};
+use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 
 use super::{error::Error, payments::Payments};
 use crate::{
-    acquirer::{Content, NoAnswer, Report, Subject},
+    acquirer::{AcquirerFact, Content, Facts, FactsQuestion, NoAnswer, Report, Subject},
     store::{Authorized, OverdueDispute, Snapshot, StoreError, now},
 };
 
@@ -49,14 +50,34 @@ impl From<NotificationError> for Error {
     }
 }
 
-/// Counts and logs reports that the service cannot book. They have no other effect.
-pub(crate) struct IgnoredReports(IntCounterVec);
+/// Why the facts of an acquirer were not read to their end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FactsError {
+    #[error(transparent)]
+    NoAnswer(#[from] NoAnswer),
+    #[error(transparent)]
+    NotBooked(#[from] NotificationError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What became of the reports of acquirers.
+pub(crate) struct ReportMetrics {
+    /// By acquirer and reason.
+    ignored: IntCounterVec,
+    /// When the facts of an acquirer were last read to their end, in seconds since 1970.
+    facts_read: IntGaugeVec,
+}
 
 /// Why a report cannot be booked.
 #[derive(Debug, Clone, Copy)]
 enum Ignored {
     /// Its type or status is not known.
     Unknown,
+    /// It is not as the acquirer's documentation says.
+    Malformed,
+    /// It contradicts what is booked.
+    Refused,
     /// It is about a payment or refund that this service did not make.
     Foreign,
     /// Its currency is not that of the payment.
@@ -64,36 +85,45 @@ enum Ignored {
 }
 
 impl Ignored {
-    const ALL: [Self; 3] = [Self::Unknown, Self::Foreign, Self::Currency];
+    const ALL: [Self; 5] =
+        [Self::Unknown, Self::Malformed, Self::Refused, Self::Foreign, Self::Currency];
 
     fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
+            Self::Malformed => "malformed",
+            Self::Refused => "refused",
             Self::Foreign => "foreign",
             Self::Currency => "currency",
         }
     }
 }
 
-impl IgnoredReports {
-    /// Registers the counter.
+impl ReportMetrics {
+    /// Registers the metrics.
     pub(crate) fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
         let help = "Reports of acquirers that could not be booked, and were ignored, by reason.";
         let options = Opts::new("ignored_reports_total", help);
-        let counter = IntCounterVec::new(options, &["acquirer", "reason"])?;
+        let ignored = IntCounterVec::new(options, &["acquirer", "reason"])?;
         // The sandbox reports nothing.
         for acquirer in [AcquirerName::Http, AcquirerName::Stripe] {
             for reason in Ignored::ALL {
-                let _from_zero = counter.with_label_values(&[acquirer.name(), reason.name()]);
+                let _from_zero = ignored.with_label_values(&[acquirer.name(), reason.name()]);
             }
         }
-        registry.register(Box::new(counter.clone()))?;
-        Ok(Self(counter))
+        registry.register(Box::new(ignored.clone()))?;
+        let help =
+            "When the facts of an acquirer were last read to their end, in seconds since 1970.";
+        let options = Opts::new("facts_read_timestamp_seconds", help);
+        let facts_read = IntGaugeVec::new(options, &["acquirer"])?;
+        registry.register(Box::new(facts_read.clone()))?;
+        Ok(Self { ignored, facts_read })
     }
 
-    fn record(&self, acquirer: AcquirerName, id: &AcquirerId, ignored: Ignored) {
+    /// Counts and logs a report that the service cannot book.
+    fn ignored(&self, acquirer: AcquirerName, id: &AcquirerId, ignored: Ignored) {
         let (acquirer, reason) = (acquirer.name(), ignored.name());
-        self.0.with_label_values(&[acquirer, reason]).inc();
+        self.ignored.with_label_values(&[acquirer, reason]).inc();
         let id = id.as_str();
         tracing::warn!(acquirer, reason, report.id = id, "ignored a report of an acquirer");
     }
@@ -113,9 +143,67 @@ impl Payments {
         report: Report,
     ) -> Result<(), NotificationError> {
         if let Some(ignored) = self.book_or_ignore(acquirer, &report).await? {
-            self.ignored_reports.record(acquirer, &report.id, ignored);
+            self.report_metrics.ignored(acquirer, &report.id, ignored);
         }
         Ok(())
+    }
+
+    /// Reads what an acquirer has to report, and books what no notification has brought.
+    pub(crate) async fn book_facts(
+        &self,
+        acquirer: AcquirerName,
+        min_age: Duration,
+    ) -> Result<(), FactsError> {
+        let begun = now();
+        self.book_new_facts(acquirer, min_age).await?;
+        let read = self.report_metrics.facts_read.with_label_values(&[acquirer.name()]);
+        read.set(begun.as_second());
+        Ok(())
+    }
+
+    async fn book_new_facts(
+        &self,
+        acquirer: AcquirerName,
+        min_age: Duration,
+    ) -> Result<(), FactsError> {
+        let (due_after, timeout) = (self.dispute_due(), self.acquirers.timeout);
+        let position: Option<FactsPosition> = self.store.row(&acquirer).await?;
+        let mut last = position.map(|position| position.fact);
+        loop {
+            let question = FactsQuestion { now: now(), min_age, due_after, timeout };
+            let Facts { facts, has_more } =
+                self.acquirers.facts(acquirer, last.as_ref(), question).await?;
+            let Some(newest) = facts.last().map(|fact| fact.id.clone()) else { return Ok(()) };
+            for AcquirerFact { id, report } in facts {
+                let booked = match report {
+                    Ok(report) => self.book(acquirer, report).await,
+                    Err(errors) => {
+                        tracing::error!(
+                            acquirer = acquirer.name(),
+                            report.id = id.as_str(),
+                            ?errors
+                        );
+                        self.report_metrics.ignored(acquirer, &id, Ignored::Malformed);
+                        Ok(())
+                    }
+                };
+                match booked {
+                    Err(NotificationError::Refused(_)) => {
+                        self.report_metrics.ignored(acquirer, &id, Ignored::Refused);
+                    }
+                    booked => booked?,
+                }
+            }
+            let fact = newest.clone();
+            self.store
+                .write(SaveFactsPosition { acquirer, fact })
+                .await?
+                .map_err(NotificationError::from)?;
+            last = Some(newest);
+            if !has_more {
+                return Ok(());
+            }
+        }
     }
 
     async fn book_or_ignore(

@@ -9,7 +9,7 @@ use payments_domain::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{declines::Declines, error::Error, notifications::IgnoredReports, once::Written};
+use super::{declines::Declines, error::Error, notifications::ReportMetrics, once::Written};
 use crate::{
     acquirer::Acquirers, limits::Limits, rates::ExchangeRates, store::Store, webhook::Sender,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Payments {
     pub(super) rates: Arc<ExchangeRates>,
     pub(super) limits: Arc<Limits>,
     pub(super) declines: Declines,
-    pub(super) ignored_reports: IgnoredReports,
+    pub(super) report_metrics: ReportMetrics,
     /// Permits for new payments and card checks. Each keeps a connection while it waits for the
     /// acquirer.
     pub(super) in_flight: Arc<Budget>,
@@ -45,7 +45,7 @@ impl Payments {
         store: Store,
         acquirers: Arc<Acquirers>,
         rates: Arc<ExchangeRates>,
-        (declines, ignored_reports): (Declines, IgnoredReports),
+        (declines, report_metrics): (Declines, ReportMetrics),
         in_flight: Arc<Budget>,
         defaults: Defaults,
         sender: Arc<Sender>,
@@ -57,7 +57,7 @@ impl Payments {
             rates,
             limits,
             declines,
-            ignored_reports,
+            report_metrics,
             in_flight,
             under_way,
             defaults,

@@ -22,16 +22,16 @@ impl Lease {
 
     /// Runs the job, unless another process holds the lease. If the lease is lost, the job is
     /// aborted at its current `await`.
-    pub(super) async fn hold(
+    pub(super) async fn hold<E: From<StoreError>>(
         &self,
-        job: impl Future<Output = Result<(), StoreError>>,
-    ) -> Result<(), StoreError> {
+        job: impl Future<Output = Result<(), E>>,
+    ) -> Result<(), E> {
         if !self.take().await? {
             return Ok(());
         }
         tokio::select! {
             done = job => done,
-            lost = self.lost() => lost,
+            lost = self.lost() => Ok(lost?),
         }
     }
 

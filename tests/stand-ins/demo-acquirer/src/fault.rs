@@ -36,12 +36,13 @@ pub(crate) enum Fault {
     WrongSignature,
     Twice,
     OutOfOrder,
+    Lost,
 }
 
 impl Fault {
     fn can_affect(self, kind: Kind) -> bool {
         match self {
-            Self::Twice | Self::OutOfOrder => kind == Kind::Notification,
+            Self::Twice | Self::OutOfOrder | Self::Lost => kind == Kind::Notification,
             Self::Refuse => !matches!(kind, Kind::Completion | Kind::Question | Kind::Notification),
             _ => kind != Kind::Notification,
         }

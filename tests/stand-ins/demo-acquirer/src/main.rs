@@ -32,6 +32,7 @@
 //! | `"unsigned"`, `"wrong-signature"` | all is done, but the answer has no signature or a wrong one |
 //! | `"twice"` | the notification is sent twice |
 //! | `"out-of-order"` | the notification is sent after the next one |
+//! | `"lost"` | the notification is not sent. `GET /facts` lists it |
 //!
 //! A notification of type `operation.refused` also undoes the capture, refund or void in the book.
 

@@ -27,6 +27,9 @@ const MAX_WAITING: usize = 1000;
 /// Most notifications in the book. The oldest are deleted first.
 const MAX_SHOWN: usize = 10_000;
 
+/// Most notifications in one answer to a question for facts.
+const MAX_FACTS: usize = 100;
+
 /// Timeout for one attempt.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -36,8 +39,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotificationError {
-    #[error("DEMO_ACQUIRER_EVENTS_URL (--events-url) is not set")]
-    NoReceiver,
     #[error("the notification has no type")]
     NoType,
     #[error("{MAX_WAITING} notifications wait already")]
@@ -55,6 +56,8 @@ pub(crate) enum ClientError {
 /// A notification, as the control interface shows it.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Sent {
+    #[serde(skip)]
+    body: Map<String, Value>,
     id: String,
     r#type: String,
     attempts: u64,
@@ -103,13 +106,13 @@ impl Notifications {
         fault: Option<Fault>,
         now: Timestamp,
     ) -> Result<(), NotificationError> {
-        self.receiver.as_ref().ok_or(NotificationError::NoReceiver)?;
         let kind = body.get("type").and_then(Value::as_str).ok_or(NotificationError::NoType)?;
         let kind = kind.to_owned();
         let id = body.entry("id").or_insert_with(|| format!("evt_{}", Uuid::new_v4()).into());
         let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         body.entry("created").or_insert_with(|| now.to_string().into());
-        let notification = Notification { id: id.clone(), body: Value::Object(body).to_string() };
+        let text = Value::Object(body.clone()).to_string();
+        let notification = Notification { id: id.clone(), body: text };
 
         let mut queue = self.queue();
         let queue = &mut *queue;
@@ -117,14 +120,16 @@ impl Notifications {
         if queue.waiting.len() + overtaken + 2 > MAX_WAITING {
             return Err(NotificationError::Full);
         }
-        if fault == Some(Fault::OutOfOrder) && queue.overtaken.is_none() {
+        if self.receiver.is_none() || fault == Some(Fault::Lost) {
+            // Only the list of facts has it.
+        } else if fault == Some(Fault::OutOfOrder) && queue.overtaken.is_none() {
             queue.overtaken = Some(notification);
         } else {
             let times = if fault == Some(Fault::Twice) { 2 } else { 1 };
             queue.waiting.extend(std::iter::repeat_n(notification, times));
             queue.waiting.extend(queue.overtaken.take());
         }
-        queue.shown.push_back(Sent { id, r#type: kind, attempts: 0, status: None });
+        queue.shown.push_back(Sent { body, id, r#type: kind, attempts: 0, status: None });
         if queue.shown.len() > MAX_SHOWN {
             queue.shown.pop_front();
         }
@@ -135,6 +140,19 @@ impl Notifications {
     /// The notifications so far, oldest first.
     pub(crate) fn shown(&self) -> Vec<Sent> {
         self.queue().shown.iter().cloned().collect()
+    }
+
+    /// The notifications after this one, or the oldest ones, and whether there are more. `None` if
+    /// there is no such notification.
+    pub(crate) fn facts(&self, after: Option<&str>) -> Option<(Vec<Map<String, Value>>, bool)> {
+        let queue = self.queue();
+        let begin = match after {
+            Some(after) => queue.shown.iter().position(|sent| sent.id == after)? + 1,
+            None => 0,
+        };
+        let later = queue.shown.iter().skip(begin);
+        let facts = later.clone().take(MAX_FACTS).map(|sent| sent.body.clone()).collect();
+        Some((facts, later.count() > MAX_FACTS))
     }
 
     /// Sends the queue in its order, without end.

@@ -51,6 +51,7 @@ pub(crate) fn router(acquirer: Arc<Acquirer>) -> Router {
         .route("/voids", serve(POST, Kind::Void, Task::void))
         .route("/reversals", serve(POST, Kind::Reversal, Task::reverse))
         .route("/operations/{key}", serve(GET, Kind::Question, Task::ask))
+        .route("/facts", serve(GET, Kind::Question, Task::facts))
         .with_state(acquirer)
         .fallback(async || error(StatusCode::NOT_FOUND, "no such path"))
         .method_not_allowed_fallback(async || {
@@ -130,6 +131,7 @@ async fn exchange(
 struct Call {
     method: Method,
     path: String,
+    query: Option<String>,
     headers: HeaderMap,
     body: BufferedBody,
 }
@@ -141,15 +143,16 @@ impl Call {
         if body.len() > MAX_BODY {
             return Err(BodyError::TooLarge { limit: MAX_BODY }.into());
         }
-        let path = head.uri.path().to_owned();
-        Ok(Self { method: head.method, path, headers: head.headers, body })
+        let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
+        Ok(Self { method: head.method, path, query, headers: head.headers, body })
     }
 
     fn verify(&self, key: &SignatureKey, now: Timestamp) -> Result<Tag, SignatureError> {
         let signature = self.headers.get(SIGNATURE).ok_or(SignatureError::Missing)?;
         let signature = signature.to_str().map_err(|_| SignatureError::Malformed)?;
         let idempotency_key = self.header(IDEMPOTENCY_KEY).unwrap_or_default();
-        let text = format!("{}.{}.{idempotency_key}.", self.method, self.path);
+        let query = self.query.iter().map(|query| format!("?{query}")).collect::<String>();
+        let text = format!("{}.{}{query}.{idempotency_key}.", self.method, self.path);
         key.verify(signature, (&text, &self.body), now)
     }
 
@@ -181,6 +184,8 @@ enum Task {
     Execute(Key, Order),
     Complete(Key),
     Ask(Key),
+    /// List the notifications after this one.
+    Facts(Option<String>),
 }
 
 impl Task {
@@ -223,6 +228,12 @@ impl Task {
         call.path_key().map(Self::Ask)
     }
 
+    fn facts(call: &Call) -> Result<Self, Refusal> {
+        let query = call.query.as_deref().unwrap_or_default();
+        let mut after = form_urlencoded::parse(query.as_bytes());
+        Ok(Self::Facts(after.find(|(name, _)| name == "after").map(|(_, id)| id.into_owned())))
+    }
+
     async fn perform(
         self,
         acquirer: &Acquirer,
@@ -252,6 +263,12 @@ impl Task {
                 let outcome = acquirer.book().ask(&key)?.ok_or(Refusal::NeverSeen)?;
                 (key, outcome)
             }
+            Self::Facts(after) => {
+                let facts = acquirer.notifications.facts(after.as_deref());
+                let (facts, more) = facts.ok_or(Refusal::NoFact)?;
+                let body = json!({ "facts": facts, "more": more }).to_string();
+                return Ok(Answer { status: StatusCode::OK, body });
+            }
         };
         Ok(Answer::outcome(&key, &outcome, &acquirer.url))
     }
@@ -268,6 +285,8 @@ enum Refusal {
     Book(#[from] BookError),
     #[error("no operation has this key; it is now closed")]
     NeverSeen,
+    #[error("no fact has this id")]
+    NoFact,
 }
 
 impl Refusal {
@@ -277,7 +296,9 @@ impl Refusal {
             Self::Malformed(_) | Self::Body(_) => StatusCode::BAD_REQUEST,
             Self::Book(BookError::KeyReused) => StatusCode::CONFLICT,
             Self::Book(BookError::Full) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Book(BookError::Unknown) | Self::NeverSeen => StatusCode::NOT_FOUND,
+            Self::Book(BookError::Unknown) | Self::NeverSeen | Self::NoFact => {
+                StatusCode::NOT_FOUND
+            }
         };
         Answer::error(status, &self.to_string())
     }
