@@ -11,7 +11,7 @@ mod overload;
 mod receiver;
 mod refusal;
 mod service;
-mod stripe;
+pub mod stripe;
 mod transaction;
 mod webhook;
 

@@ -1,10 +1,12 @@
-//! Cards that customers type into the field of Stripe's script. localstripe serves a stand-in of it.
+//! Cards that customers type into the field of Stripe's script. The stand-in serves one, too.
 
 use blackbox::{
     browser::{Page, visit_and_leave},
-    payments::{Card, Link, Merchant, Service, Stripe, Transaction, live_merchant},
+    payments::{
+        Card, Link, Merchant, Service, Stripe, Transaction, live_merchant, stripe::Request,
+    },
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 const GOOD: Card = Card("4242424242424242");
 
@@ -20,7 +22,7 @@ async fn shop() -> (Stripe, Service, Merchant, String) {
     (stripe, service, merchant, address)
 }
 
-/// Types a card into the fields of localstripe's script, and submits the form.
+/// Types a card into the fields of the script, and submits the form.
 async fn pay(page: &Page, number: &str) {
     page.until("$('#element input')").await;
     let fields = [("number", number), ("exp_month", "02"), ("exp_year", "48"), ("cvc", "739")];
@@ -31,9 +33,9 @@ async fn pay(page: &Page, number: &str) {
 }
 
 /// The requests that contain the card number.
-async fn with_number(stripe: &Stripe) -> Vec<Value> {
-    let requests = stripe.requests("POST", "/v1/").await;
-    requests.into_iter().filter(|request| request.to_string().contains(GOOD.0)).collect()
+fn with_number(stripe: &Stripe) -> Vec<Request> {
+    let requests = stripe.requests("POST", "/v1/").into_iter();
+    requests.filter(|request| format!("{request:?}").contains(GOOD.0)).collect()
 }
 
 #[tokio::test]
@@ -57,12 +59,9 @@ async fn only_the_script_of_stripe_sees_the_card_number() {
             "code": { "present": true },
         })
     );
-    let seen = with_number(&stripe).await;
+    let seen = with_number(&stripe);
     assert_eq!(seen.len(), 1, "{seen:?}");
-    assert_eq!(
-        (&seen[0]["path"], &seen[0]["authorization"]),
-        (&json!("/v1/payment_methods"), &Value::Null)
-    );
+    assert_eq!((seen[0].path.as_str(), &seen[0].authorization), ("/v1/payment_methods", &None));
 
     let id = made[0]["id"].as_str().unwrap().to_owned();
     let transaction = Transaction { app: merchant.app.clone(), id };
@@ -80,7 +79,7 @@ async fn only_the_script_of_stripe_sees_the_card_number() {
     assert_eq!(refused.json()[0]["field"], "card");
     let body = json!({ "key": merchant.key, "card": GOOD.details() });
     assert_eq!(service.pay("/cards", &body).await.expect(400).json()[0]["field"], "card");
-    assert_eq!(with_number(&stripe).await.len(), 1);
+    assert_eq!(with_number(&stripe).len(), 1);
 }
 
 #[tokio::test]

@@ -81,8 +81,8 @@ async fn new_keys_of_stripe_are_used() {
     let merchant = live_merchant(&service.app().await).await;
     let used = async || {
         merchant.pay_with(Card("4242424242424242"), "EUR", 1000).await;
-        let requests = stripe.requests("POST", "/v1/payment_intents").await;
-        requests.last().unwrap()["authorization"].as_str().unwrap().to_owned()
+        let requests = stripe.requests("POST", "/v1/payment_intents");
+        requests.last().unwrap().authorization.clone().unwrap()
     };
     let event = async || stripe_event(&service, "evt_1", "unknown", json!({ "id": "x" })).await;
     assert_eq!(used().await, "Bearer sk_test_yesterday");
