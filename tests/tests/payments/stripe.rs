@@ -10,6 +10,7 @@ use blackbox::{
     },
     process::DEADLINE,
 };
+use futures_util::future::join_all;
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -316,7 +317,7 @@ async fn a_card_that_needs_3_d_secure_cannot_pay_without_the_page() {
 #[tokio::test]
 async fn an_approval_that_nobody_has_received_is_canceled() {
     let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
-    stripe.fail("POST", "/confirm", Fault::Drop, 1);
+    stripe.fail("POST", "/confirm", Fault::Silence, 1);
     let answer = merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await;
     answer.refused(503, "outcome_unknown");
     assert_eq!(failed(&merchant).await["error"]["code"], 12);
@@ -328,7 +329,7 @@ async fn an_approval_that_nobody_has_received_is_canceled() {
 async fn an_approval_that_a_repeat_receives_counts() {
     let (stripe, _service, merchant) = shop_with(&[IMPATIENT]).await;
     let original = merchant.pay_with(GOOD, "EUR", 995).await;
-    stripe.fail("POST", "/confirm", Fault::Drop, 1);
+    stripe.fail("POST", "/confirm", Fault::Silence, 1);
     repeat_once(&merchant, "key", &original).await.refused(503, "outcome_unknown");
     let repeated = until(async || {
         let answer = repeat_once(&merchant, "key", &original).await;
@@ -360,7 +361,7 @@ async fn a_payment_that_stripe_never_saw_has_failed() {
 #[tokio::test]
 async fn a_payment_that_stripe_processes_is_asked_for_again() {
     let (stripe, _service, merchant) = shop_with(&[IMPATIENT]).await;
-    stripe.fail("POST", "/confirm", Fault::Drop, 1);
+    stripe.fail("POST", "/confirm", Fault::Silence, 1);
     stripe.fail("GET", "/v1/payment_intents", Fault::internal(), 2);
     let answer = merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await;
     answer.refused(503, "outcome_unknown");
@@ -371,7 +372,7 @@ async fn a_payment_that_stripe_processes_is_asked_for_again() {
 #[tokio::test]
 async fn a_challenge_that_nobody_has_received_is_canceled() {
     let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
-    stripe.fail("POST", "/confirm", Fault::Drop, 1);
+    stripe.fail("POST", "/confirm", Fault::Silence, 1);
     let answer = merchant.charge(&merchant.payment(CHALLENGED, "EUR", 995)).await;
     answer.refused(503, "outcome_unknown");
     assert_eq!(failed(&merchant).await["error"]["code"], 31);
@@ -384,7 +385,7 @@ async fn no_card_number_and_no_key_is_logged() {
     let (stripe, service, merchant) = shop_with(&[("RUST_LOG", "trace"), IMPATIENT]).await;
     merchant.pay_with(GOOD, "EUR", 995).await;
     merchant.charge(&merchant.payment(DECLINED, "EUR", 995)).await.declined(8);
-    stripe.fail("POST", "/confirm", Fault::Drop, 1);
+    stripe.fail("POST", "/confirm", Fault::Silence, 1);
     let answer = merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await;
     answer.refused(503, "outcome_unknown");
     until(async || (merchant.list("/transactions?limit=10").await.len() == 3).then_some(())).await;
@@ -402,7 +403,7 @@ async fn no_card_number_and_no_key_is_logged() {
 async fn lost_answers_move_no_money_twice() {
     let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
     for path in ["/capture", "/v1/refunds", "/cancel"] {
-        stripe.fail("POST", path, Fault::Drop, 1);
+        stripe.fail("POST", path, Fault::Silence, 1);
     }
     let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
     paid.capture(1000).await;
@@ -421,6 +422,90 @@ async fn lost_answers_move_no_money_twice() {
     assert_eq!(statuses, ["succeeded", "canceled"]);
     let refunds = stripe.all("re");
     assert_eq!(refunds.iter().map(|it| it["amount"].clone()).collect::<Vec<_>>(), [300]);
+}
+
+#[tokio::test]
+async fn a_failure_of_stripe_is_repeated_while_the_customer_waits() {
+    let (stripe, service, merchant) = shop().await;
+    let failures =
+        [Fault::lock_timeout(), Fault::internal(), Fault::LateError, Fault::Drop, Fault::Html];
+    for fault in &failures {
+        for path in ["/v1/payment_intents", "/confirm", "/capture", "/v1/refunds"] {
+            stripe.fail("POST", path, fault.clone(), 1);
+        }
+        let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+        paid.capture(1000).await;
+        paid.refund(300).await;
+        sent(&service).await;
+    }
+    let intents = stripe.payment_intents();
+    // That of the first answer was found.
+    assert_eq!(intents.len(), failures.len(), "{intents:?}");
+    for intent in intents {
+        let books = stripe.books(intent["id"].as_str().unwrap());
+        assert_eq!((books.captured, books.refunded), (1000, 300), "{intent}");
+    }
+    for fault in [Fault::lock_timeout(), Fault::internal(), Fault::LateError, Fault::Drop] {
+        stripe.fail("POST", "/cancel", fault, 1);
+        merchant.pay_with(GOOD, "EUR", 1000).await.void(1000).await;
+        sent(&service).await;
+        assert_eq!(stripe.payment_intents().pop().unwrap()["status"], "canceled");
+    }
+}
+
+#[tokio::test]
+async fn an_error_that_stripe_repeats_gets_another_key() {
+    let (stripe, _service, merchant) = shop().await;
+    stripe.fail("POST", "/v1/payment_intents", Fault::internal(), 1);
+    merchant.pay_with(GOOD, "EUR", 1000).await;
+    let mut created = stripe.requests("POST", "/v1/payment_intents");
+    created.retain(|request| request.path == "/v1/payment_intents");
+    let [first, second] = &created[..] else { panic!("{created:?}") };
+    assert_ne!(first.key, second.key);
+    assert_eq!(first.member("metadata[operation]"), second.member("metadata[operation]"));
+}
+
+/// With 5 % of the answers 429 or 500. The payments of a shop come one after the other, so that its
+/// seed decides alone.
+#[tokio::test]
+async fn of_a_thousand_payments_at_most_one_fails_by_errors_of_stripe() {
+    let payments = 260;
+    let shops = [1, 2, 3, 4].map(async |seed| {
+        let (stripe, _service, merchant) = shop().await;
+        stripe.fail_at_random(seed, 0.05);
+        let mut failed = 0;
+        for _ in 0..payments {
+            let answer = merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await;
+            failed += u32::from(answer.status != 201);
+        }
+        failed
+    });
+    let failed: u32 = join_all(shops).await.into_iter().sum();
+    assert!(failed <= 1, "{failed} of {} payments", 4 * payments);
+}
+
+#[tokio::test]
+async fn a_refusal_before_a_card_is_charged_is_a_failed_payment() {
+    let (stripe, service, merchant) = shop().await;
+    let refusals = [
+        (401, "", "Invalid API Key provided"),
+        (403, "more_permissions_required", "The provided key does not have the permissions"),
+        (402, "", "Sending credit card numbers directly is generally unsafe"),
+        (400, "parameter_unknown", "Received unknown parameter: amount"),
+    ];
+    for (status, code, message) in refusals {
+        for path in ["/v1/payment_intents", "/confirm"] {
+            let kind = "invalid_request_error";
+            let error = json!({ "type": kind, "code": code, "message": message });
+            stripe.refuse(path, status, error);
+            merchant.charge(&merchant.payment(GOOD, "EUR", 995)).await.declined(12);
+            service.process().logged(|line| line.contains("ERROR") && line.contains(message)).await;
+        }
+    }
+    // Each was sent once, and each payment is settled.
+    let sent = stripe.requests("POST", "/confirm").len();
+    assert_eq!(sent, refusals.len());
+    assert_eq!(service.data().number("SELECT count(*) FROM pending_payments"), 0);
 }
 
 #[tokio::test]

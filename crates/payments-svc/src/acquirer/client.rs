@@ -4,6 +4,13 @@ use std::time::Duration;
 
 use reqwest::{Client, Response, Url, redirect::Policy};
 use rustls::ClientConfig;
+use tokio::time::sleep;
+
+/// How often a request is repeated while its caller waits.
+pub(super) const MAX_REPEATS: u32 = 2;
+
+/// The longest pause before the first repeat. It doubles with each repeat.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// How long an unused connection is kept open: less than the five seconds after which common
 /// servers close it, because a request on a connection that is just closed has no answer.
@@ -25,6 +32,13 @@ pub(super) fn client(tls: ClientConfig, https_only: bool) -> Result<Client, reqw
         .pool_idle_timeout(KEEP_IDLE)
         .redirect(Policy::none())
         .build()
+}
+
+/// Waits before a repeat, for a random time, so that the requests of one failure are not repeated at
+/// once.
+pub(super) async fn pause(repeats: u32) {
+    let longest = FIRST_PAUSE.saturating_mul(1 << repeats);
+    sleep(longest.mul_f64(rand::random_range(0.5..1.0))).await;
 }
 
 /// The URL with a slash at its end, so that paths can be joined to it.

@@ -8,11 +8,15 @@
 //!    idempotency key: for a key, Stripe repeats even an error of its own.
 //! 3. **Stripe forgets idempotency keys after a day**, and a job repeats refunds for longer. So each
 //!    refund carries its key as metadata, and the connector looks for it before it refunds.
-//! 4. The memory of a form with a card number is overwritten after use.
+//! 4. **A failure is often over soon.** So the connector repeats a request while its caller waits.
+//!    If Stripe may have done the work, the connector looks for it first: a PaymentIntent and a
+//!    refund by the key in their metadata, everything else in the PaymentIntent.
+//! 5. The memory of a form with a card number is overwritten after use.
 
 use common::{config::SecretError, tls::TlsError};
 use jiff::Timestamp;
 use reqwest::{StatusCode, Url, header::HeaderValue};
+use serde::de::DeserializeOwned;
 use tokio::sync::watch::Receiver;
 
 use super::{
@@ -28,11 +32,11 @@ mod facts;
 mod payment_intent;
 
 use amount::stripe_units;
-use client::{Client, Form};
+use client::{Client, Form, nothing};
 pub(crate) use client::{StripeError, authorization};
 pub(crate) use event::report;
 use payment_intent::{
-    Created, PaymentIntent, PaymentMethod, Refund, RefundList, SetupIntent, SetupStatus, Status,
+    Created, List, Made, PaymentIntent, PaymentMethod, Refund, SetupIntent, SetupStatus, Status,
 };
 use payments_domain::{
     AcquirerOutcome, Authorization, Card, CardDetails, CardToken, Challenge, ChallengeAnswer,
@@ -46,8 +50,8 @@ const UNEXPECTED_STATE: &str = "payment_intent_unexpected_state";
 /// at most ten.
 const MAX_DESCRIPTOR: usize = 10;
 
-/// The newest refunds of a payment, among which a repeated one is found: more than a job repeats.
-const NEWEST_REFUNDS: u8 = 100;
+/// The newest objects, among which that of a repeated request is found: as many as Stripe lists.
+const NEWEST: u8 = 100;
 
 pub(crate) struct StripeConfig {
     /// The URL of Stripe's API.
@@ -88,6 +92,17 @@ impl Stripe {
         let Some(amount) = amount else {
             return Ok(Preparation::Declined(ProcessingError::REJECTED));
         };
+        match self.create(request, amount).await {
+            Ok(Created { id }) => Ok(Preparation::Authorization(id)),
+            Err(error) => Ok(Preparation::Declined(declined(error)?)),
+        }
+    }
+
+    async fn create(
+        &self,
+        request: &AuthorizationRequest,
+        amount: i64,
+    ) -> Result<Created, StripeError> {
         let key = request.authorization.key.to_string();
         let mut form = Form::new()
             .with("amount", &amount.to_string())
@@ -108,20 +123,14 @@ impl Stripe {
         if let Some(suffix) = statement_suffix(&request.descriptor) {
             form = form.with("statement_descriptor_suffix", &suffix);
         }
-        match self.client.post::<Created>("v1/payment_intents", form, Some(&key)).await {
-            Ok(Created { id }) => Ok(Preparation::Authorization(id)),
-            Err(StripeError::Refused(refusal)) => match refusal.decline() {
-                Some(error) => Ok(Preparation::Declined(error)),
-                None => Err(StripeError::Refused(refusal).into()),
-            },
-            Err(error) => Err(error.into()),
-        }
+        let path = "v1/payment_intents";
+        self.client.post(path, form, Some(&key), || self.find(path, "", &key)).await
     }
 
     /// A customer holds the card for later payments.
     async fn create_customer(&self, key: &str) -> Result<String, StripeError> {
         let (form, key) = (Form::new().with("metadata[operation]", key), format!("{key}-customer"));
-        let Created { id } = self.client.post("v1/customers", form, Some(&key)).await?;
+        let Created { id } = self.client.post("v1/customers", form, Some(&key), nothing).await?;
         Ok(id)
     }
 
@@ -131,32 +140,38 @@ impl Stripe {
         _: Timestamp,
     ) -> Result<AuthorizationResponse, NoAnswer> {
         // Only the check of a card has no PaymentIntent.
-        let Some(id) = &request.authorization.id else { return self.check_card(request).await };
+        let Some(id) = &request.authorization.id else {
+            let outcome = match self.check_card(request).await {
+                Ok(outcome) => outcome,
+                Err(error) => AcquirerOutcome::Declined(declined(error)?),
+            };
+            return Ok(AuthorizationResponse::Outcome(outcome));
+        };
         let mut form = with_source(expanded(), &request.source)?;
         if let Some(url) = &request.return_url {
             form = form.with("return_url", url);
         }
-        let confirmed = match self.client.post(&intent(id, "/confirm"), form, None).await {
+        let find = || self.find_intent(id, PaymentIntent::is_confirmed);
+        let confirmed = match self.client.post(&intent(id, "/confirm"), form, None, find).await {
             // A repeat of a request that the database has forgotten in a failover.
             Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
-                self.payment_intent(id).await
+                self.payment_intent(id).await?
             }
-            confirmed => confirmed,
+            Err(error) => {
+                let declined = AcquirerOutcome::Declined(declined(error)?);
+                return Ok(AuthorizationResponse::Outcome(declined));
+            }
+            Ok(confirmed) => confirmed,
         };
-        match confirmed {
-            Ok(confirmed) => {
-                let can_challenge = request.return_url.is_some();
-                self.response(id, &confirmed, can_challenge, ProcessingError::TRY_AGAIN).await
-            }
-            Err(error) => Ok(declined(error)?),
-        }
+        let can_challenge = request.return_url.is_some();
+        self.response(id, &confirmed, can_challenge, ProcessingError::TRY_AGAIN).await
     }
 
     /// Checks a card, so that later payments can use it.
     async fn check_card(
         &self,
         request: &AuthorizationRequest,
-    ) -> Result<AuthorizationResponse, NoAnswer> {
+    ) -> Result<AcquirerOutcome, StripeError> {
         let customer = self.create_customer(&request.authorization.key.to_string()).await?;
         let form = Form::new()
             .with("customer", &customer)
@@ -164,11 +179,7 @@ impl Stripe {
             .with("usage", "off_session")
             .with("payment_method_types[]", "card");
         let form = with_source(form, &request.source)?;
-        let checked = match self.client.post("v1/setup_intents", form, None).await {
-            Ok(checked) => checked,
-            Err(error) => return Ok(declined(error)?),
-        };
-        let outcome = match checked {
+        Ok(match self.client.post("v1/setup_intents", form, None, nothing).await? {
             SetupIntent { status: SetupStatus::Succeeded, payment_method: Some(card) } => {
                 let reference = format!("{customer}/{card}");
                 AcquirerOutcome::Approved { reference, tds: ThreeDSecure::None }
@@ -176,9 +187,8 @@ impl Stripe {
             SetupIntent { status: SetupStatus::RequiresAction, .. } => {
                 AcquirerOutcome::Declined(ProcessingError::NEEDS_3D_SECURE)
             }
-            SetupIntent { .. } => return Err(StripeError::Malformed.into()),
-        };
-        Ok(AuthorizationResponse::Outcome(outcome))
+            SetupIntent { .. } => return Err(StripeError::Malformed),
+        })
     }
 
     pub(super) async fn card(&self, token: &CardToken) -> Result<Option<Card>, NoAnswer> {
@@ -295,7 +305,8 @@ impl Stripe {
         let form = expanded()
             .with("amount_to_capture", &amount.to_string())
             .with("metadata[capture]", key);
-        match self.client.post::<PaymentIntent>(&intent(id, "/capture"), form, None).await {
+        let find = || self.find_intent(id, |found| found.is_captured_by(key));
+        match self.client.post(&intent(id, "/capture"), form, None, find).await {
             Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
                 let is_repeat = self.payment_intent(id).await?.is_captured_by(key);
                 if is_repeat { Ok(()) } else { Err(StripeError::Refused(refusal)) }
@@ -323,7 +334,8 @@ impl Stripe {
             .with("payment_intent", id)
             .with("amount", &amount.to_string())
             .with("metadata[operation]", key);
-        match self.client.post("v1/refunds", form, Some(key)).await {
+        let find = || self.find_refund(id, key);
+        match self.client.post("v1/refunds", form, Some(key), find).await {
             Ok(refund) => Ok(executed(refund)),
             Err(StripeError::Refused(refusal)) => {
                 Ok(Execution::Refused { reason: refusal.message })
@@ -333,17 +345,37 @@ impl Stripe {
     }
 
     async fn find_refund(&self, id: &str, key: &str) -> Result<Option<Refund>, StripeError> {
-        let path = format!("v1/refunds?payment_intent={id}&limit={NEWEST_REFUNDS}");
-        let RefundList { data } = self.client.get(&path).await?;
-        Ok(data.into_iter().find(|refund| refund.has_key(key)))
+        self.find("v1/refunds", &format!("payment_intent={id}&"), key).await
+    }
+
+    /// Finds the object that the operation with this key has made, among the newest ones.
+    async fn find<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        filter: &str,
+        key: &str,
+    ) -> Result<Option<T>, StripeError> {
+        let path = format!("{path}?{filter}limit={NEWEST}");
+        let List { data } = self.client.get(&path).await?;
+        Ok(data.into_iter().find(|made: &Made<T>| made.has_key(key)).map(|made| made.object))
     }
 
     async fn payment_intent(&self, id: &str) -> Result<PaymentIntent, StripeError> {
         self.client.get(&intent(id, "?expand[]=latest_charge")).await
     }
 
+    /// The PaymentIntent, if a request has changed it already.
+    async fn find_intent(
+        &self,
+        id: &str,
+        is_changed: impl Fn(&PaymentIntent) -> bool,
+    ) -> Result<Option<PaymentIntent>, StripeError> {
+        Ok(Some(self.payment_intent(id).await?).filter(is_changed))
+    }
+
     async fn cancel(&self, id: &str) -> Result<PaymentIntent, StripeError> {
-        self.client.post(&intent(id, "/cancel"), expanded(), None).await
+        let find = || self.find_intent(id, |found| found.status == Status::Canceled);
+        self.client.post(&intent(id, "/cancel"), expanded(), None, find).await
     }
 }
 
@@ -396,14 +428,13 @@ fn statement_suffix(descriptor: &Descriptor) -> Option<String> {
     suffix.contains(|letter: char| letter.is_ascii_alphabetic()).then(|| suffix.to_owned())
 }
 
-/// The decline in an error. `Err` if the error is another one.
-fn declined(error: StripeError) -> Result<AuthorizationResponse, StripeError> {
-    let declined = match &error {
-        StripeError::Refused(refusal) => refusal.decline(),
-        _ => None,
-    };
-    let declined = declined.map(AcquirerOutcome::Declined);
-    declined.map(AuthorizationResponse::Outcome).ok_or(error)
+/// Why a payment failed, of which Stripe has confirmed nothing. `Err` if the outcome is unknown.
+fn declined(error: StripeError) -> Result<ProcessingError, StripeError> {
+    let Some(refusal) = error.refusal() else { return Err(error) };
+    Ok(refusal.decline().unwrap_or_else(|| {
+        tracing::error!(cause = %error, "Stripe refuses every card: check the key and the account");
+        ProcessingError::TRY_AGAIN
+    }))
 }
 
 fn executed(refund: Refund) -> Execution {

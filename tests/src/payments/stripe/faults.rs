@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 pub enum Fault {
     /// Stripe does nothing, and does not answer.
     Hang,
-    /// Stripe does the work, but its answer gets lost.
+    /// Stripe does the work, but the connection breaks before its answer.
     Drop,
+    /// Stripe does the work, but does not answer.
+    Silence,
     /// Stripe does nothing, and answers with this status and this body.
     Answer(u16, Value),
     /// Stripe does the work, but answers with its error 500.

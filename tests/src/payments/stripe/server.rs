@@ -104,6 +104,10 @@ async fn answer(
             lock(state).execute(&request, None);
             Err(io::ErrorKind::ConnectionAborted.into())
         }
+        Some(Fault::Silence) => {
+            lock(state).execute(&request, None);
+            pending().await
+        }
         Some(Fault::OtherShape) => {
             let (status, body, is_replayed) = lock(state).execute(&request, None);
             Ok(json(status, &serde_json::json!({ "data": [body] }), is_replayed))

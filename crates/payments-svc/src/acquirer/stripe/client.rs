@@ -1,5 +1,7 @@
 //! Requests to Stripe: forms there, JSON back.
 
+use std::future::ready;
+
 use bytes::Bytes;
 use common::tls;
 use reqwest::{
@@ -13,7 +15,7 @@ use url::form_urlencoded::Serializer;
 use zeroize::Zeroizing;
 
 use super::{
-    super::client::{self, UnreadBody},
+    super::client::{self, MAX_REPEATS, UnreadBody},
     StripeConfig, StripeSetupError,
 };
 
@@ -33,6 +35,9 @@ const FORM_SPACE: usize = 64 * 1024;
 /// The type of errors about a card.
 pub(super) const CARD_ERROR: &str = "card_error";
 
+/// The type of errors about a request, a key or an account.
+const INVALID_REQUEST: &str = "invalid_request_error";
+
 /// Why a request has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StripeError {
@@ -41,8 +46,8 @@ pub(crate) enum StripeError {
     /// Stripe refuses this request, also when it is repeated.
     #[error("Stripe refuses the request: {}", .0.message)]
     Refused(Box<Refusal>),
-    #[error("Stripe answered with status {0}: {1}")]
-    Status(StatusCode, String),
+    #[error("Stripe answered with status {0}: {message}", message = .1.message)]
+    Status(StatusCode, Box<Refusal>),
     #[error("Stripe's answer is longer than {MAX_ANSWER} bytes")]
     TooLong,
     #[error("Stripe's answer is not as its documentation says")]
@@ -106,18 +111,52 @@ impl Client {
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, StripeError> {
-        self.exchange(Method::GET, path, Bytes::new(), None).await
+        self.repeat(Method::GET, path, Bytes::new(), None, nothing).await
     }
 
     /// With `key`, Stripe carries out the request once, and answers a repeat with the first answer
-    /// for at least 24 hours.
-    pub(super) async fn post<T: DeserializeOwned>(
+    /// for at least 24 hours. `find` finds what the request has done, if its outcome is unknown.
+    pub(super) async fn post<T: DeserializeOwned, F: Found<T>>(
         &self,
         path: &str,
         Form(form): Form,
         key: Option<&str>,
+        find: impl Fn() -> F,
     ) -> Result<T, StripeError> {
-        self.exchange(Method::POST, path, Bytes::from_owner(form), key).await
+        self.repeat(Method::POST, path, Bytes::from_owner(form), key, find).await
+    }
+
+    /// Sends a request, and repeats it while the caller waits, if it was not executed or its outcome
+    /// is unknown. After an error of Stripe it needs another key, because Stripe answers a key with
+    /// its first answer.
+    async fn repeat<T: DeserializeOwned, F: Found<T>>(
+        &self,
+        method: Method,
+        path: &str,
+        form: Bytes,
+        first_key: Option<&str>,
+        find: impl Fn() -> F,
+    ) -> Result<T, StripeError> {
+        let mut key = first_key.map(str::to_owned);
+        for repeats in 0..MAX_REPEATS {
+            let sent = self.exchange(method.clone(), path, form.clone(), key.as_deref()).await;
+            let Err(error) = sent else { return sent };
+            let Some(failure) = error.failure() else { return Err(error) };
+            client::pause(repeats).await;
+            if failure == Failure::NotDone {
+                continue;
+            }
+            match find().await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
+                // The outcome is still unknown.
+                Err(_) => return Err(error),
+            }
+            if failure == Failure::Answered {
+                key = first_key.map(|key| format!("{key}-{:08x}", rand::random::<u32>()));
+            }
+        }
+        self.exchange(method, path, form, key.as_deref()).await
     }
 
     async fn exchange<T: DeserializeOwned>(
@@ -150,12 +189,64 @@ impl Client {
         let refusal = refusal.map(|ErrorAnswer { error }| error).unwrap_or_default();
         // A wrong key, too many requests, a conflict or an error of Stripe may go away.
         let is_final = [StatusCode::BAD_REQUEST, StatusCode::PAYMENT_REQUIRED].contains(&status)
-            && [CARD_ERROR, "invalid_request_error"].contains(&&*refusal.kind);
+            && [CARD_ERROR, INVALID_REQUEST].contains(&&*refusal.kind);
+        let refusal = Box::new(refusal);
         Err(if is_final {
-            StripeError::Refused(Box::new(refusal))
+            StripeError::Refused(refusal)
         } else {
-            StripeError::Status(status, refusal.message)
+            StripeError::Status(status, refusal)
         })
+    }
+}
+
+/// What a request has done, if it has done anything.
+pub(super) trait Found<T>: Future<Output = Result<Option<T>, StripeError>> {}
+
+impl<T, F: Future<Output = Result<Option<T>, StripeError>>> Found<T> for F {}
+
+/// Finds nothing: a repeat does no harm.
+pub(super) fn nothing<T>() -> impl Found<T> {
+    ready(Ok(None))
+}
+
+/// A failure that may be over soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    /// Stripe has done nothing.
+    NotDone,
+    /// No answer. Whether Stripe has done the work is unknown.
+    NoAnswer,
+    /// An error of Stripe. Whether it has done the work is unknown.
+    Answered,
+}
+
+impl StripeError {
+    /// The refusal, if Stripe has done nothing. With a right key or other settings of the account, it
+    /// may do it.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Refused(refusal) => Some(refusal),
+            Self::Status(status, refusal)
+                if status.is_client_error()
+                    && self.failure().is_none()
+                    && refusal.kind == INVALID_REQUEST =>
+            {
+                Some(refusal)
+            }
+            _ => None,
+        }
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        match self {
+            // Also `lock_timeout`: another request changes the same object.
+            Self::Status(StatusCode::TOO_MANY_REQUESTS | StatusCode::CONFLICT, _) => {
+                Some(Failure::NotDone)
+            }
+            Self::Status(status, _) if status.is_server_error() => Some(Failure::Answered),
+            Self::Failed(_) => Some(Failure::NoAnswer),
+            _ => None,
+        }
     }
 }
 

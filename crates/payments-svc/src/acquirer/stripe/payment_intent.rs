@@ -88,6 +88,13 @@ impl PaymentIntent {
         }
     }
 
+    /// Whether Stripe has tried to authorize the amount.
+    pub(super) fn is_confirmed(&self) -> bool {
+        let is_open =
+            matches!(self.status, Status::RequiresPaymentMethod | Status::RequiresConfirmation);
+        !is_open || self.last_payment_error.is_some()
+    }
+
     /// The page where the customer answers 3-D Secure.
     pub(super) fn challenge_url(&self) -> Option<&str> {
         let redirect = self.next_action.as_ref()?.redirect_to_url.as_ref()?;
@@ -167,24 +174,31 @@ pub(super) struct Created {
 }
 
 #[derive(Deserialize)]
-pub(super) struct RefundList {
-    pub(super) data: Vec<Refund>,
-}
-
-#[derive(Deserialize)]
 pub(super) struct Refund {
     pub(super) status: Option<String>,
     pub(super) failure_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct List<T> {
+    pub(super) data: Vec<Made<T>>,
+}
+
+/// An object with the key of the operation that has made it.
+#[derive(Deserialize)]
+pub(super) struct Made<T> {
+    #[serde(flatten)]
+    pub(super) object: T,
     #[serde(default)]
-    metadata: RefundMetadata,
+    metadata: OperationMetadata,
 }
 
 #[derive(Default, Deserialize)]
-struct RefundMetadata {
+struct OperationMetadata {
     operation: Option<String>,
 }
 
-impl Refund {
+impl<T> Made<T> {
     pub(super) fn has_key(&self, key: &str) -> bool {
         self.metadata.operation.as_deref() == Some(key)
     }
