@@ -191,6 +191,8 @@ pub struct OutboxEntry {
     pub currency: Currency,
     /// In minor units.
     pub amount: i64,
+    /// The text for the statement of the customer. `None`: a void or a reversal.
+    pub descriptor: Option<Descriptor>,
     /// Whether the whole amount of the transaction is voided. Then nothing is captured.
     pub is_fully_voided: bool,
     /// Whether the entry is the first capture of the transaction. The sandbox sends its test

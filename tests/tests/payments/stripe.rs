@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use blackbox::{
     payments::{
-        Card, Link, Merchant, Refusal as _, Service, Stripe, Transaction, live_merchant, next,
+        Card, Link, Merchant, Move, Refusal as _, Service, Stripe, Transaction, live_merchant,
+        next,
         stripe::{Delivery, Fault, Request},
         stripe_event,
     },
@@ -132,6 +133,24 @@ async fn requests_name_their_version_key_and_operation() {
     assert_eq!(requests[0].key, Some(format!("{key}-customer")));
     assert_eq!(requests[1].member("statement_descriptor_suffix"), Some("Corner sho"));
     assert_eq!(requests.iter().map(has_number).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[tokio::test]
+async fn a_capture_has_its_own_text_on_the_statement() {
+    let (stripe, service, merchant) = shop().await;
+    for (descriptor, suffix) in [
+        (None, Some("Corner sho")),
+        (Some("ORDER 77"), Some("ORDER 77")),
+        // Stripe demands a letter.
+        (Some("77"), None),
+    ] {
+        let paid = merchant.pay_with(GOOD, "EUR", 995).await;
+        paid.make(Move::Capture, &json!({ "amount": 995, "descriptor": descriptor })).await;
+        sent(&service).await;
+        let captures = stripe.requests("POST", "/capture");
+        let last = captures.last().unwrap();
+        assert_eq!(last.member("statement_descriptor_suffix"), suffix, "{descriptor:?}");
+    }
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ fn entry(number: usize, transaction: usize) -> OutboxEntry {
         kind: OutboxKind::Capture,
         currency: "EUR".parse().unwrap(),
         amount: 1,
+        descriptor: None,
         is_fully_voided: false,
         is_first_capture: false,
     }

@@ -104,14 +104,14 @@ impl Stripe {
         amount: i64,
     ) -> Result<Created, StripeError> {
         let key = request.authorization.key.to_string();
-        let mut form = Form::new()
+        let form = Form::new()
             .with("amount", &amount.to_string())
             .with("currency", &request.currency.code().to_ascii_lowercase())
             .with("capture_method", "manual")
             .with("payment_method_types[]", "card")
             .with("metadata[operation]", &key)
             .with("metadata[merchant]", &request.merchant.to_string());
-        form = match &request.source {
+        let form = match &request.source {
             CardSource::Card(_) | CardSource::Token(_) => form
                 .with("customer", &self.create_customer(&key).await?)
                 .with("payment_method_options[card][setup_future_usage]", "off_session"),
@@ -120,9 +120,7 @@ impl Stripe {
                 form.with("customer", customer)
             }
         };
-        if let Some(suffix) = statement_suffix(&request.descriptor) {
-            form = form.with("statement_descriptor_suffix", &suffix);
-        }
+        let form = with_suffix(form, Some(&request.descriptor));
         let path = "v1/payment_intents";
         self.client.post(path, form, Some(&key), || self.find(path, "", &key)).await
     }
@@ -264,7 +262,7 @@ impl Stripe {
         let key = entry.key.to_string();
         let amount = in_units(entry.currency, entry.amount).ok_or(StripeError::Malformed)?;
         let done = match entry.kind {
-            OutboxKind::Capture => self.capture(id, amount, &key).await,
+            OutboxKind::Capture => self.capture(id, amount, entry, &key).await,
             OutboxKind::Refund => return self.refund(id, amount, &key).await,
             OutboxKind::Void if !entry.is_fully_voided => Ok(()),
             OutboxKind::Void | OutboxKind::Reverse => self.release(id).await,
@@ -301,10 +299,17 @@ impl Stripe {
     }
 
     /// Captures an amount. Stripe releases the rest, and refuses a second capture.
-    async fn capture(&self, id: &str, amount: i64, key: &str) -> Result<(), StripeError> {
+    async fn capture(
+        &self,
+        id: &str,
+        amount: i64,
+        entry: &OutboxEntry,
+        key: &str,
+    ) -> Result<(), StripeError> {
         let form = expanded()
             .with("amount_to_capture", &amount.to_string())
             .with("metadata[capture]", key);
+        let form = with_suffix(form, entry.descriptor.as_ref());
         let find = || self.find_intent(id, |found| found.is_captured_by(key));
         match self.client.post(&intent(id, "/capture"), form, None, find).await {
             Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
@@ -420,12 +425,16 @@ fn parse(reference: &str) -> Result<(&str, &str), StripeError> {
     reference.split_once('/').ok_or(StripeError::Malformed)
 }
 
-/// The descriptor as Stripe accepts it. `None` if nothing of it is acceptable.
-fn statement_suffix(descriptor: &Descriptor) -> Option<String> {
-    let letters = descriptor.as_str().chars().filter(|letter| !"<>\\'\"*".contains(*letter));
+/// Adds a descriptor as Stripe accepts it, unless nothing of it is acceptable.
+fn with_suffix(form: Form, descriptor: Option<&Descriptor>) -> Form {
+    let text = descriptor.map_or("", Descriptor::as_str);
+    let letters = text.chars().filter(|letter| !"<>\\'\"*".contains(*letter));
     let suffix: String = letters.take(MAX_DESCRIPTOR).collect();
     let suffix = suffix.trim();
-    suffix.contains(|letter: char| letter.is_ascii_alphabetic()).then(|| suffix.to_owned())
+    if !suffix.contains(|letter: char| letter.is_ascii_alphabetic()) {
+        return form;
+    }
+    form.with("statement_descriptor_suffix", suffix)
 }
 
 /// Why a payment failed, of which Stripe has confirmed nothing. `Err` if the outcome is unknown.

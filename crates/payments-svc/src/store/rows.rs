@@ -214,6 +214,8 @@ pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
 const ENTRY: &str = "outbox.id, outbox.acquirer_key, transactions.id,
      acquirer, pending_payment, transactions.acquirer_key,
      \"authorization\", reference, movement, currency, outbox.amount,
+     (SELECT trail.descriptor FROM trail
+      WHERE trail.\"transaction\" = transactions.id AND trail.step = outbox.step),
      voided = transactions.amount, movement = 'capture' AND step = (
          SELECT min(step) FROM captures WHERE captures.\"transaction\" = transactions.id
      )";
@@ -250,6 +252,7 @@ fn entry(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
         kind: columns.read()?,
         currency: columns.read()?,
         amount: columns.read()?,
+        descriptor: columns.read()?,
         is_fully_voided: columns.read()?,
         is_first_capture: columns.read()?,
     })

@@ -247,6 +247,8 @@ async fn jobs_find_their_pending_work() {
             kind,
             currency: known.currency,
             amount,
+            descriptor: step
+                .and_then(|step| tables.trail[&(transaction, step)].step.descriptor.clone()),
             is_fully_voided: amounts.voided == amounts.amount,
             is_first_capture,
         };
