@@ -22,7 +22,7 @@
 //! | [`Fields::optional_or_false`] | an empty text, `false` in JSON |
 //! | [`Fields::given`] | nothing else |
 //!
-//! Members that the closure does not read are ignored.
+//! Members that the closure does not read are ignored, unless [`Fields::reject_rest`] rejects them.
 
 use std::{borrow::Cow, fmt::Display};
 
@@ -62,7 +62,7 @@ pub(crate) fn read<T>(
     let members = Members::parse(json).map_err(|message| vec![FieldError::new("", message)])?;
     let mut errors = Vec::new();
     let path = Cow::Borrowed("");
-    let value = read(&mut Fields { members: Ok(members), encoding, path, errors: &mut errors });
+    let value = read(&mut Fields::new(Ok(members), encoding, path, &mut errors));
     match value {
         Ok(value) if errors.is_empty() => Ok(value),
         _ => Err(errors),
@@ -90,9 +90,20 @@ pub(crate) struct Fields<'a> {
     /// The path of the object in the body, with dots. Empty for the body itself.
     path: Cow<'static, str>,
     errors: &'a mut Vec<FieldError>,
+    /// The members that were read.
+    read: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
+    fn new(
+        members: Result<Members<'a>, Reported>,
+        encoding: Encoding,
+        path: Cow<'static, str>,
+        errors: &'a mut Vec<FieldError>,
+    ) -> Self {
+        Self { members, encoding, path, errors, read: Vec::new() }
+    }
+
     /// Reads a required text. An empty text counts as absent.
     pub(crate) fn required<T, E: Display>(
         &mut self,
@@ -210,7 +221,7 @@ impl<'a> Fields<'a> {
     /// The members of a nested object. If it is absent, all its members are absent.
     pub(crate) fn object(&mut self, name: &'static str) -> Fields<'_> {
         let members = self.value(name, Members::nested).map(Option::unwrap_or_default);
-        Fields { members, encoding: self.encoding, path: self.at(name), errors: self.errors }
+        Fields::new(members, self.encoding, at(&self.path, name), self.errors)
     }
 
     /// Records the error `rule` for each of these members that is present.
@@ -224,6 +235,13 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Records the error `rule` for each member that was not read.
+    pub(crate) fn reject_rest(&mut self, rule: &'static str) {
+        let Ok(members) = &self.members else { return };
+        let rest = members.names().filter(|name| !self.read.contains(name));
+        self.errors.extend(rest.map(|name| FieldError::new(at(&self.path, name.to_owned()), rule)));
+    }
+
     /// Records an error that parsing one member cannot find, such as two members that exclude each
     /// other.
     pub(crate) fn report(
@@ -231,15 +249,8 @@ impl<'a> Fields<'a> {
         name: &'static str,
         message: impl Into<Cow<'static, str>>,
     ) -> Reported {
-        self.errors.push(FieldError::new(self.at(name), message));
+        self.errors.push(FieldError::new(at(&self.path, name), message));
         Reported(())
-    }
-
-    fn at(&self, name: &'static str) -> Cow<'static, str> {
-        match &*self.path {
-            "" => name.into(),
-            path => format!("{path}.{name}").into(),
-        }
     }
 
     fn value<T>(
@@ -247,9 +258,18 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&'a RawValue) -> Result<T, Message>,
     ) -> Result<Option<T>, Reported> {
+        self.read.push(name);
         let members = self.members.as_ref().map_err(|&reported| reported)?;
         let value = members.get(name).and_then(|value| value.map(read).transpose());
         value.map_err(|message| self.report(name, message))
+    }
+}
+
+/// The path of a member of the object at `path`.
+fn at(path: &str, name: impl Into<Cow<'static, str>>) -> Cow<'static, str> {
+    match path {
+        "" => name.into(),
+        path => format!("{path}.{}", name.into()).into(),
     }
 }
 

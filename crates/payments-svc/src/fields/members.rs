@@ -65,6 +65,10 @@ impl<'a> Members<'a> {
             Some(_) => Err("must not be repeated".into()),
         }
     }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
 }
 
 impl<'de> Deserialize<'de> for Members<'de> {

@@ -22,8 +22,7 @@ pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Respons
 
 /// Reads the filter of disputes and fraud alerts: a merchant, and optionally one of its
 /// transactions.
-pub(super) fn filter(fields: &mut Fields<'_>) -> Result<(Id, Option<Id>), Reported> {
-    let mut filter = fields.object("filter");
+pub(super) fn filter(filter: &mut Fields<'_>) -> Result<(Id, Option<Id>), Reported> {
     let merchant = filter.required("merchantId", str::parse);
     let transaction = filter.given("transactionId", str::parse);
     Ok((merchant?, transaction?))

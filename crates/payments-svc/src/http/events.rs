@@ -24,8 +24,7 @@ pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Respons
     query.page(page_query, events).await
 }
 
-fn filter(fields: &mut Fields<'_>) -> Result<EventFilter, Reported> {
-    let mut filter = fields.object("filter");
+fn filter(filter: &mut Fields<'_>) -> Result<EventFilter, Reported> {
     let merchant = filter.given("merchantId", str::parse);
     let event_type = filter.given("type", str::parse);
     Ok(EventFilter { merchant: merchant?, event_type: event_type? })

@@ -51,10 +51,10 @@ impl FromRequestParts<Arc<Api>> for Query {
 }
 
 impl Query {
-    /// The page, and the filters of the list, which `filters` reads:
+    /// The page, and the filters of the list. `filters` reads them from the object `filter`:
     ///
     /// ```text
-    /// query.read(|fields| fields.object("filter").flag("test"))
+    /// query.read(|filter| filter.flag("test"))
     /// ```
     pub(super) fn read<F>(
         &self,
@@ -89,10 +89,16 @@ fn read<F>(
         // at the beginning of the list.
         let before = fields.given("before", str::parse);
         let after = fields.given("after", str::parse);
-        let filters = filters(fields);
+        let mut filter = fields.object("filter");
+        let filters = filters(&mut filter);
+        // If an unknown filter were ignored, the list would have more items than the caller expects.
+        filter.reject_rest(UNKNOWN);
+        fields.reject_rest(UNKNOWN);
         Ok((PageQuery { limit: limit?, before: before?, after: after? }, filters?))
     })
 }
+
+pub(super) const UNKNOWN: &str = "is not a parameter of this list";
 
 fn limit(number: i64) -> Result<u32, String> {
     let limit = u32::try_from(number).ok().filter(|limit| (1..=MAX_PAGE_SIZE).contains(limit));
@@ -221,8 +227,7 @@ mod tests {
     /// The filters of the lists of transactions and of disputes, in one type.
     type Filters = (Option<bool>, Id, Option<Id>);
 
-    fn filters(fields: &mut Fields<'_>) -> Result<Filters, Reported> {
-        let mut filter = fields.object("filter");
+    fn filters(filter: &mut Fields<'_>) -> Result<Filters, Reported> {
         let successful = filter.flag("successful");
         let merchant = filter.required("merchantId", str::parse);
         let transaction = filter.given("transactionId", str::parse);
@@ -276,6 +281,28 @@ mod tests {
             let query = format!("limit=1&{good}&{name}={LOWER}&{name}={LOWER}");
             assert_eq!(fields(&query), [name]);
         }
+    }
+
+    #[test]
+    fn unknown_parameters_and_filters_are_rejected_by_name() {
+        let good = format!("limit=1&filter[merchantId]={LOWER}");
+        for (query, field) in [
+            ("x=1", "x"),
+            ("Limit=1", "Limit"),
+            ("x[y]=1&x[z]=2&x=3", "x"),
+            ("x[]=1", "x"),
+            ("filter[x]=", "filter.x"),
+            ("filter[merchantid]=1", "filter.merchantid"),
+            ("filter[x][y]=1&filter[x]=1", "filter.x"),
+            ("filter%5bx%5d%5b%5d=1", "filter.x"),
+            ("filter[a.b c]=1", "filter.a.b c"),
+        ] {
+            let expected = [(field.to_owned(), UNKNOWN.to_owned())];
+            assert_eq!(errors(&format!("{good}&{query}")), expected, "{query}");
+        }
+        let both = "b=1&filter[d]=1&a=1&filter[c]=1&limit=0";
+        let fields = errors(both).into_iter().map(|(field, _)| field).collect::<Vec<_>>();
+        assert_eq!(fields, ["limit", "filter.merchantId", "filter.c", "filter.d", "a", "b"]);
     }
 
     /// An item whose JSON is its number.
@@ -353,7 +380,7 @@ mod tests {
     proptest! {
         #[test]
         fn random_queries_are_read_or_rejected(query in "(limit|before|after|filter|[\\[\\]=&%+]|[0-9a-f]|\\PC){0,20}") {
-            let read = read(Some(&query), |fields| fields.object("filter").flag("test"));
+            let read = read(Some(&query), |filter| filter.flag("test"));
             prop_assert!(read.map_or_else(|errors| !errors.is_empty(), |_| true));
         }
     }

@@ -108,8 +108,7 @@ pub(super) async fn new_link_secret(
 
 /// The merchants of the caller.
 pub(super) async fn list(OwnApp(app): OwnApp, query: Query) -> Result<Response, Error> {
-    let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("test");
-    let (page_query, test) = query.read(filter)?;
+    let (page_query, test) = query.read(|filter| filter.flag("test"))?;
     query.page(page_query, query.payments.merchants(app.id, test)).await
 }
 

@@ -22,8 +22,7 @@ use crate::{
 };
 
 pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
-    let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("successful");
-    let (page_query, successful) = query.read(filter)?;
+    let (page_query, successful) = query.read(|filter| filter.flag("successful"))?;
     let transactions = query.payments.transactions(merchant.resource.id, successful);
     query.page(page_query, transactions).await
 }
