@@ -1,5 +1,7 @@
-//! Scans JSON text without parsing it: removes white space, and rejects deep nesting, lone
-//! surrogates and U+0000.
+//! Scans JSON text without parsing it: removes white space, rejects deep nesting, lone surrogates
+//! and U+0000, and finds repeated names.
+
+use std::{borrow::Cow, collections::BTreeSet};
 
 /// Maximum number of nested objects and arrays, the outermost one included.
 pub const MAX_NESTING: usize = 128;
@@ -98,6 +100,64 @@ pub fn check(body: &[u8], nul: Nul) -> Result<(), InvalidJson> {
         }
     }
     Ok(())
+}
+
+/// Finds a name that stands twice in one object, and returns its path: the names from the outermost
+/// object to it, with dots. An item of a list has the path of the list. The text must be JSON.
+///
+/// Parsers do not agree on the value of such a name: most take the last one, some the first.
+pub fn repeated_name(json: &[u8]) -> Option<String> {
+    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut string: &[u8] = b"";
+    for part in parts(json) {
+        let other = match part {
+            Part::String(part) => {
+                string = part;
+                continue;
+            }
+            Part::Other(other) => other,
+        };
+        for byte in other {
+            match byte {
+                b'{' | b'[' => open.push(Open::default()),
+                b'}' | b']' => drop(open.pop()),
+                b':' => {
+                    let object = open.last_mut()?;
+                    object.name = unescaped(string);
+                    if !object.names.insert(object.name.clone()) {
+                        return Some(path(&open));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
+/// An object or a list that has begun.
+#[derive(Default)]
+struct Open<'a> {
+    names: BTreeSet<Cow<'a, [u8]>>,
+    /// The last name. Empty in a list.
+    name: Cow<'a, [u8]>,
+}
+
+/// The content of a string with quotes. Two spellings of a name are the same name: `"a"`, `"\u0061"`.
+fn unescaped(string: &[u8]) -> Cow<'_, [u8]> {
+    if string.contains(&b'\\')
+        && let Ok(text) = serde_json::from_slice::<String>(string)
+    {
+        return text.into_bytes().into();
+    }
+    let content = string.strip_prefix(b"\"").unwrap_or(string);
+    content.strip_suffix(b"\"").unwrap_or(content).into()
+}
+
+fn path(open: &[Open<'_>]) -> String {
+    let names = open.iter().filter(|open| !open.names.is_empty());
+    let names = names.map(|open| String::from_utf8_lossy(&open.name));
+    names.collect::<Vec<_>>().join(".")
 }
 
 fn check_escapes(mut string: &[u8], nul: Nul) -> Result<(), InvalidJson> {
@@ -200,10 +260,50 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_name_that_stands_twice_in_one_object_is_found() {
+        for (json, path) in [
+            (r#"{"a":1,"a":1}"#, Some("a")),
+            (r#"{"a" : 1 , "b":{"c":"a"}, "a"\n:2}"#, Some("a")),
+            (r#"{"a":{"b":{},"c":0,"b":[]}}"#, Some("a.b")),
+            (r#"{"a":[{"b":1},[{"c":{"d":1,"d":2}}]]}"#, Some("a.c.d")),
+            (r#"[{"b":1,"b":1}]"#, Some("b")),
+            (r#"{"\u0061":1,"a":2}"#, Some("a")),
+            (r#"{"\"":1,"\u0022":2}"#, Some("\"")),
+            (r#"{"":1,"":2}"#, Some("")),
+            (r#"{"a":{"a":1},"b":{"a":1}}"#, None),
+            (r#"[{"a":1},{"a":1}]"#, None),
+            (r#"{"a":"a","b":"a","c":["a","a"]}"#, None),
+            (r#"{"a":"{\"b\":1,\"b\":2}"}"#, None),
+            (r#"{"a":1,"A":1,"a ":1,"\\u0061":1}"#, None),
+            (r#""a":"a":"#, None),
+            ("[1,2]", None),
+        ] {
+            assert_eq!(repeated_name(json.as_bytes()).as_deref(), path, "{json}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn an_object_has_a_repeated_name_if_a_map_is_shorter(
+            names in prop::collection::vec("[ab\"\\\\é]{0,2}", 0..5),
+            escape in any::<bool>(),
+        ) {
+            let write = |name: &String| match escape {
+                false => serde_json::to_string(name).unwrap(),
+                true => name.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<String>(),
+            };
+            let quoted = |text: String| if escape { format!("\"{text}\"") } else { text };
+            let members: Vec<_> = names.iter().map(|name| quoted(write(name)) + ":0").collect();
+            let json = format!("{{{}}}", members.join(","));
+            let map: serde_json::Map<_, _> = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(repeated_name(json.as_bytes()).is_some(), map.len() < names.len());
+        }
+
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = super::check(&bytes, Nul::Refuse);
+            let _ = repeated_name(&bytes);
             let once = compact(&bytes);
             prop_assert_eq!(compact(&once), once);
         }

@@ -18,7 +18,7 @@ const MAX_CUSTOM_SIZE: usize = 50 * 1024;
 
 /// The field `custom` of a transaction: a JSON object, byte for byte as the caller sent it, without
 /// white space between tokens. It is stored as text, so that no number is rounded, and no field
-/// reordered, dropped or merged.
+/// reordered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomData(String);
 stored! { CustomData(String) }
@@ -40,6 +40,9 @@ impl CustomData {
         }
         if text.len() > MAX_CUSTOM_SIZE {
             return Err(InvalidCustom::TooLarge);
+        }
+        if json_scan::repeated_name(text.as_bytes()).is_some() {
+            return Err(InvalidCustom::RepeatedName);
         }
         Ok(Self(text))
     }
@@ -83,6 +86,8 @@ pub enum InvalidCustom {
     TooDeep,
     #[error("must have at most {MAX_CUSTOM_SIZE} bytes")]
     TooLarge,
+    #[error("must not repeat a name")]
+    RepeatedName,
 }
 
 /// Counts the keys of all objects, and the levels of objects and arrays, in well-formed JSON.
@@ -119,7 +124,6 @@ mod tests {
             (" { } ", "{}"),
             ("{\"a\" :\t[ 1.0 , 1e400,\r\n-0 ]}", "{\"a\":[1.0,1e400,-0]}"),
             (r#"{" a\" ": " b\\" , "c" : 1}"#, r#"{" a\" ":" b\\","c":1}"#),
-            (r#"{"a":1, "a":2}"#, r#"{"a":1,"a":2}"#),
             (r#"{"\u00e9 é": "\/"}"#, r#"{"\u00e9 é":"\/"}"#),
         ] {
             let custom = parse(sent).unwrap();
@@ -138,12 +142,21 @@ mod tests {
 
     #[test]
     fn keys_are_counted_over_all_objects() {
-        let keys = |count: usize| vec!["\"k:k\" : 1"; count].join(" , ");
+        let key = |number: usize| format!("\"k:{number}\" : 1");
+        let keys = |count: usize| (0..count).map(key).collect::<Vec<_>>().join(" , ");
         let nested = |count: usize| format!(r#"{{"a": [{{{}}}], ":": "::"}}"#, keys(count - 2));
         assert!(parse(&format!("{{{}}}", keys(99))).is_ok());
         assert!(parse(&nested(99)).is_ok());
         assert_eq!(parse(&format!("{{{}}}", keys(100))), Err(InvalidCustom::TooManyKeys));
         assert_eq!(parse(&nested(100)), Err(InvalidCustom::TooManyKeys));
+    }
+
+    #[test]
+    fn no_object_repeats_a_name() {
+        for custom in [r#"{"a":1,"a":2}"#, r#"{"a":[{"b":1,"\u0062":1}]}"#] {
+            assert_eq!(parse(custom), Err(InvalidCustom::RepeatedName), "{custom}");
+        }
+        assert!(parse(r#"{"a":{"a":1},"b":[{"a":1},{"a":1}]}"#).is_ok());
     }
 
     #[test]

@@ -22,10 +22,14 @@
 //! | [`Fields::optional_or_false`] | an empty text, `false` in JSON |
 //! | [`Fields::given`] | nothing else |
 //!
+//! A name that stands twice in one object of JSON is an error, whether a closure reads it or not. In
+//! a form, only if a closure reads it.
+//!
 //! Members that the closure does not read are ignored, unless [`Fields::reject_rest`] rejects them.
 
 use std::{borrow::Cow, fmt::Display};
 
+use common::json;
 use payments_domain::{CustomData, FieldError};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -52,14 +56,19 @@ pub(crate) fn read<T>(
     read: impl FnOnce(&mut Fields<'_>) -> Result<T, Reported>,
 ) -> Result<T, Vec<FieldError>> {
     let form: Zeroizing<Vec<u8>>;
-    let json = match encoding {
+    let text = match encoding {
         Encoding::Json => bytes,
         Encoding::Form => {
             form = form::to_json(bytes).map_err(|invalid| vec![invalid])?;
             &form
         }
     };
-    let members = Members::parse(json).map_err(|message| vec![FieldError::new("", message)])?;
+    let members = Members::parse(text).map_err(|message| vec![FieldError::new("", message)])?;
+    if encoding == Encoding::Json
+        && let Some(path) = json::repeated_name(text)
+    {
+        return Err(vec![FieldError::new(path, members::REPEATED)]);
+    }
     let mut errors = Vec::new();
     let path = Cow::Borrowed("");
     let value = read(&mut Fields::new(Ok(members), encoding, path, &mut errors));
@@ -206,16 +215,10 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Reads optional custom data. JSON keeps its order, its numbers and repeated members; white
-    /// space between tokens is removed. In a form, a repeated member is an error.
+    /// Reads optional custom data. JSON keeps its order and its numbers; white space between tokens
+    /// is removed.
     pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<CustomData>, Reported> {
-        let encoding = self.encoding;
-        self.value(name, |value| match encoding {
-            Encoding::Form if members::has_repeated_member(value) => {
-                Err("must not repeat a member".into())
-            }
-            Encoding::Form | Encoding::Json => CustomData::parse(value).map_err(message),
-        })
+        self.value(name, |value| CustomData::parse(value).map_err(message))
     }
 
     /// The members of a nested object. If it is absent, all its members are absent.
@@ -337,7 +340,7 @@ mod tests {
             (r#","bank":{}"#, "&unknown[deep][er]=x"),
             (r#","bank":{"iban":""},"cardId":false"#, "&bank[iban]=&cardId=false"),
             (r#","name":null,"test":null,"custom":null,"bank":null,"key":null"#, ""),
-            (r#","bank":{"iban":null},"unknown":1,"unknown":2"#, "&unknown=1&unknown=2"),
+            (r#","bank":{"iban":null},"unknown":1"#, "&unknown=1&unknown=2"),
             (r#","bank":{"unknown":["x"]}"#, "&bank[unknown][]=x&bank[unknown][]=y"),
             (r#","unknown":["x"]"#, "&unknown[]=x&unknown[a]=y"),
         ] {
@@ -427,8 +430,11 @@ mod tests {
             (r#","bank":{"iban":["x"]}"#, "&bank[iban][]=x", "bank.iban", "must be a string"),
             ("", "&test[]=yes", "test", "must be yes or no"),
             ("", "&custom[]=x", "custom", "must be an object"),
-            ("", "&custom[a]=1&custom[a]=2", "custom", "must not repeat a member"),
-            ("", "&custom[a][b]=1&custom[a][b][]=2", "custom", "must not repeat a member"),
+            (r#","custom":{"a":1,"a":1}"#, "", "custom.a", "must not be repeated"),
+            (r#","custom":{"a":[{"b":1,"b":2}]}"#, "", "custom.a.b", "must not be repeated"),
+            (r#","unknown":1,"unknown":1"#, "", "unknown", "must not be repeated"),
+            ("", "&custom[a]=1&custom[a]=2", "custom", "must not repeat a name"),
+            ("", "&custom[a][b]=1&custom[a][b][]=2", "custom", "must not repeat a name"),
             (r#","company":{"country":"DK"}"#, "&company=x", "company", "must not be repeated"),
             (
                 r#","bank":{"iban":"","iban":null}"#,

@@ -110,15 +110,28 @@ async fn a_body_that_is_not_a_json_object_is_400() {
 }
 
 #[tokio::test]
-async fn a_duplicate_member_is_400() {
+async fn a_name_that_stands_twice_in_json_is_400_and_named() {
     let service = Service::any().await;
     let (merchant, transaction) = reserved(&service).await;
     let path = format!("{}/captures", transaction.path());
-    for body in [r#"{"amount":1,"amount":1}"#, r#"{"amount":1,"amoun\u0074":2}"#] {
-        let answer = send_json(&merchant.app, &path, body).await.expect(400);
-        assert!(answer.json().is_array(), "{answer:?}");
+    for (body, field) in [
+        (r#"{"amount":1,"amount":1}"#, "amount"),
+        (r#"{"amount":1,"amoun\u0074":2}"#, "amount"),
+        (r#"{"amount":1,"unknown":1,"unknown":1}"#, "unknown"),
+    ] {
+        send_json(&merchant.app, &path, body).await.names(&[field]);
     }
     assert_eq!(transaction.fetch().await["capturedAmount"], 0);
+    let path = merchant.path("/transactions");
+    for (custom, field) in [
+        (r#"{"order":1,"order":2}"#, "custom.order"),
+        (r#"{"lines":[{"sku":{"a":1,"a":1}}]}"#, "custom.lines.sku.a"),
+    ] {
+        let pays = format!(r#""transactionId":"{}","currency":"EUR","amount":1"#, transaction.id);
+        let body = format!(r#"{{{pays},"custom":{custom}}}"#);
+        send_json(&merchant.app, &path, body).await.names(&[field]);
+    }
+    assert_eq!(merchant.list("/transactions?limit=10").await.len(), 1);
 }
 
 #[tokio::test]

@@ -3,9 +3,9 @@
 //!
 //! 1. Values stay raw JSON text until a handler reads them. So one wrong member does not hide the
 //!    next one: serde would stop at the first error, but a response lists all of them. And custom
-//!    data keeps its order, its numbers and repeated members.
-//! 2. A repeated member keeps all its values. It is an error only if a handler reads it, because
-//!    published clients repeat parameters that the service ignores.
+//!    data keeps its order and its numbers.
+//! 2. A repeated member keeps all its values. In a form it is an error only if a handler reads it,
+//!    because published clients repeat parameters that the service ignores.
 //! 3. [`Members::parse`] checks the whole body, ignored members included. It rejects U+0000,
 //!    because PostgreSQL cannot store it; half a surrogate pair, because it is not Unicode text;
 //!    and nesting deeper than 128 levels.
@@ -37,6 +37,8 @@ pub(crate) enum Encoding {
 /// The rule that a member or a whole body breaks, in the words of a response.
 pub(super) type Message = Cow<'static, str>;
 
+pub(super) const REPEATED: &str = "must not be repeated";
+
 /// The members of an object by name. Values are raw JSON text: one for each member, or several if
 /// the member occurs several times.
 #[derive(Default)]
@@ -62,7 +64,7 @@ impl<'a> Members<'a> {
         match self.0.get(name).map(Vec::as_slice) {
             None => Ok(None),
             Some(&[value]) => Ok(Some(value).filter(|value| value.get() != "null")),
-            Some(_) => Err("must not be repeated".into()),
+            Some(_) => Err(REPEATED.into()),
         }
     }
 
@@ -93,15 +95,6 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
         deserializer.deserialize_map(Object)
     }
-}
-
-/// Whether a member occurs twice in an object or in an object that it contains. False if the value
-/// is not an object. Objects in lists are not searched: in a form, each of them has one member.
-pub(super) fn has_repeated_member(value: &RawValue) -> bool {
-    let members = Members::nested(value).unwrap_or_default().0;
-    members
-        .values()
-        .any(|values| values.len() > 1 || values.iter().any(|value| has_repeated_member(value)))
 }
 
 /// Reads a text. It is wiped when it is dropped, because it may be a card number.
@@ -192,7 +185,7 @@ mod tests {
         assert!(members.get("b").unwrap().is_none());
         assert!(members.get("e").unwrap().is_none());
         for name in ["c", "d"] {
-            assert_eq!(members.get(name).unwrap_err(), "must not be repeated");
+            assert_eq!(members.get(name).unwrap_err(), REPEATED);
         }
     }
 
