@@ -82,7 +82,7 @@ pub(crate) use ledger::{LedgerEntry, Posting, are_balanced};
 pub use link::{DecimalAmount, Link, LinkDigest, LinkSecret};
 pub use merchant::{
     Country, Descriptor, Email, Iban, Merchant, MerchantDetails, MerchantUpdate, Name, Notes,
-    Pricing, Terms, Website, merchant_title,
+    Pricing, Terms, Website, link_text, merchant_title,
 };
 pub use money::{
     Amount, Currency, InvalidCurrency, InvalidMajorUnits, Money, Overflow, Ppm, UnknownCurrency,

@@ -10,7 +10,7 @@ use super::{
 
 mod values;
 
-pub use values::{Country, Descriptor, Email, Iban, Name, Notes, Website};
+pub use values::{Country, Descriptor, Email, Iban, Name, Notes, Website, link_text};
 
 row! {
     pub struct Merchant in "merchants" {

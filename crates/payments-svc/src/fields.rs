@@ -384,7 +384,11 @@ mod tests {
     #[test]
     fn all_errors_are_listed_in_reading_order() {
         let all = [
-            ("name", "must be text of at most 255 characters, without control characters"),
+            (
+                "name",
+                "must be text of at most 255 characters, without control characters or \
+                 bidirectional controls",
+            ),
             ("email", "must be one e-mail address of at most 254 characters"),
             ("amount", "must be a whole number"),
             ("custom", "must be an object"),

@@ -62,6 +62,8 @@ async fn only_cards_of_successful_originals_can_be_saved() {
         merchant.post("/cards", &body).await.names(&["transactionId"]);
     }
     merchant.post("/cards", &json!({ "notes": "x" })).await.names(&["transactionId"]);
+    let body = json!({ "transactionId": original.id, "notes": "a\u{202d}b" });
+    merchant.post("/cards", &body).await.names(&["notes"]);
 }
 
 #[tokio::test]

@@ -148,14 +148,14 @@ async fn every_member_is_validated() {
     let service = Service::any().await;
     let app = service.app().await;
     for (member, values) in [
-        ("name", vec![json!(true), json!({}), json!(["a"])]),
+        ("name", vec![json!(true), json!({}), json!(["a"]), json!("a\u{202e}b")]),
         ("currency", vec![json!("JPY"), json!("ISK"), json!("XXX"), json!("EURO"), json!(978)]),
         ("test", vec![json!("true"), json!("no"), json!(1), json!(0)]),
         (
             "email",
             vec![json!("a"), json!("a@"), json!("@b.example"), json!("a@b.example,c@d.example")],
         ),
-        ("website", vec![json!(""), json!("  "), json!(1)]),
+        ("website", vec![json!(""), json!("  "), json!(1), json!("\u{2066}shop.example\u{2069}")]),
         ("descriptor", vec![json!("café"), json!("a\nb"), json!("a\tb"), json!("x".repeat(23))]),
     ] {
         for value in values {

@@ -135,6 +135,11 @@ async fn invalid_members_are_named_and_nothing_is_kept() {
             merchant.charge(&with(&merchant, path, value)).await.names(&[path]);
         }
     }
+    for (name, text) in [("text", "Total \u{202e}00.01"), ("reference", "\u{2067}5011")] {
+        let mut body = merchant.payment(Card::VISA, "EUR", 1000);
+        body[name] = text.into();
+        merchant.charge(&body).await.names(&[name]);
+    }
     assert!(merchant.list("/transactions?limit=1").await.is_empty());
 }
 

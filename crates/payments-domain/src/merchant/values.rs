@@ -14,8 +14,14 @@ const MAX_NOTES: usize = 2000;
 
 pub(crate) const MAX_NAME: usize = 255;
 
-/// One e-mail address of at most `MAX_EMAIL` characters, without a display name, comments or
-/// white space. Its domain has a dot.
+/// Whether a text has a character that changes the direction of others. With one, a reader sees the
+/// characters in another order: a file name, an amount or a domain can look like another one.
+fn has_bidi_control(text: &str) -> bool {
+    text.contains(|letter| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+}
+
+/// One e-mail address of at most `MAX_EMAIL` characters, without a display name, comments, white
+/// space or bidirectional controls. Its domain has a dot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Email(String);
 
@@ -29,27 +35,32 @@ impl Email {
             Options::default().with_required_tld().without_display_text().without_domain_literal();
         let valid = is_at_most(text, MAX_EMAIL)
             && !text.contains(char::is_whitespace)
+            && !has_bidi_control(text)
             && EmailAddress::parse_with_options(text, options).is_ok();
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidEmail) }
     }
 }
 
 /// The merchant's website: any text of at most `MAX_WEBSITE` characters that is not blank and has
-/// no control characters.
+/// no control characters or bidirectional controls.
 ///
 /// Decision: it does not have to be a URL, because published clients send `test.com`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Website(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be text of 1 to {MAX_WEBSITE} characters, not blank, without control characters")]
+#[error(
+    "must be text of 1 to {MAX_WEBSITE} characters, not blank, without control characters or \
+     bidirectional controls"
+)]
 pub struct InvalidWebsite;
 
 impl Website {
     pub fn new(text: &str) -> Result<Self, InvalidWebsite> {
         let valid = is_at_most(text, MAX_WEBSITE)
             && !text.trim().is_empty()
-            && !text.contains(char::is_control);
+            && !text.contains(char::is_control)
+            && !has_bidi_control(text);
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidWebsite) }
     }
 }
@@ -73,35 +84,53 @@ impl Descriptor {
 }
 
 /// The name of a merchant or an app, or a registration number: text of at most `MAX_NAME`
-/// characters without control characters.
+/// characters without control characters or bidirectional controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be text of at most {MAX_NAME} characters, without control characters")]
+#[error(
+    "must be text of at most {MAX_NAME} characters, without control characters or bidirectional \
+     controls"
+)]
 pub struct InvalidName;
 
 impl Name {
     pub fn new(text: &str) -> Result<Self, InvalidName> {
-        let valid = is_at_most(text, MAX_NAME) && !text.contains(char::is_control);
+        let valid = is_at_most(text, MAX_NAME)
+            && !text.contains(char::is_control)
+            && !has_bidi_control(text);
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidName) }
     }
 }
 
 /// A merchant's notes about a saved card: text of at most `MAX_NOTES` characters, with any number
-/// of lines, without NUL characters.
+/// of lines, without NUL characters or bidirectional controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notes(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be text of at most {MAX_NOTES} characters, without NUL characters")]
+#[error(
+    "must be text of at most {MAX_NOTES} characters, without NUL characters or bidirectional \
+     controls"
+)]
 pub struct InvalidNotes;
 
 impl Notes {
     pub fn new(text: &str) -> Result<Self, InvalidNotes> {
-        let valid = is_at_most(text, MAX_NOTES) && !text.contains('\0');
+        let valid = is_at_most(text, MAX_NOTES) && !text.contains('\0') && !has_bidi_control(text);
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidNotes) }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be text without bidirectional controls")]
+pub struct InvalidText;
+
+/// Reads a text of a payment link, for the customer or the shop: any text without bidirectional
+/// controls.
+pub fn link_text(text: &str) -> Result<String, InvalidText> {
+    if has_bidi_control(text) { Err(InvalidText) } else { Ok(text.to_owned()) }
 }
 
 /// A country code of two capital letters: ISO 3166-1 alpha-2.
@@ -241,6 +270,28 @@ mod tests {
         assert_eq!(accepted(Name::new, &["a\nb", "\0", "a\u{9f}"]), [""; 0]);
         assert_eq!(longest(Name::new), MAX_NAME);
         assert!(Name::new(&"é".repeat(MAX_NAME)).is_ok());
+    }
+
+    #[test]
+    fn no_text_has_bidirectional_controls() {
+        let refused = |text: &str| {
+            [
+                Email::new(&format!("{text}@b.co")).is_err(),
+                Website::new(text).is_err(),
+                Descriptor::new(text).is_err(),
+                Name::new(text).is_err(),
+                Notes::new(text).is_err(),
+                link_text(text).is_err(),
+            ]
+        };
+        for control in ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}') {
+            assert_eq!(refused(&format!("a{control}b")), [true; 6], "{}", control.escape_unicode());
+        }
+        assert_eq!(refused("ab"), [false; 6]);
+        // Arabic, a right-to-left mark, a joiner: they are part of ordinary texts.
+        for text in ["\u{645}\u{62a}\u{62c}\u{631}", "a\u{200f}b", "a\u{200d}b", "a\u{2029}b"] {
+            assert!(link_text(text).is_ok() && Notes::new(text).is_ok());
+        }
     }
 
     #[test]

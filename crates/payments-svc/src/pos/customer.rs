@@ -7,7 +7,7 @@ use axum::{extract::State, response::Response};
 use common::limits::ClientAddress;
 use payments_domain::{
     Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry, FieldError,
-    Merchant, Notes, Payment, SecurityCode,
+    Merchant, Notes, Payment, SecurityCode, link_text,
 };
 
 use super::settings::Settings;
@@ -74,8 +74,7 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Reported> {
 /// does.
 fn custom(fields: &mut Fields<'_>) -> Result<Option<CustomData>, Reported> {
     let custom = fields.custom("custom");
-    let texts =
-        ["text", "reference"].map(|name| (name, fields.optional(name, str::parse::<String>)));
+    let texts = ["text", "reference"].map(|name| (name, fields.optional(name, link_text)));
     let mut custom = custom?;
     for (name, text) in texts {
         if let Some(text) = text? {

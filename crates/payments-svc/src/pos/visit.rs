@@ -9,7 +9,7 @@ use axum::{
 };
 use common::limits::ClientAddress;
 use payments_domain::{
-    Amount, Currency, FieldError, Link, Merchant, Money, Name,
+    Amount, Currency, FieldError, Link, Merchant, Money, Name, link_text,
     write::{KeyedRequest, LinkSecretRow, UsedLink},
 };
 use sha2::{Digest as _, Sha256};
@@ -364,8 +364,8 @@ fn link(fields: &mut Fields<'_>) -> Result<Link, Reported> {
     });
     let currency = fields.optional("currency", str::parse);
     let value = fields.optional("value", str::parse);
-    let reference = fields.optional("reference", str::parse);
-    let text = fields.optional("text", str::parse);
+    let reference = fields.optional("reference", link_text);
+    let text = fields.optional("text", link_text);
     let redirect = fields.optional("redirect", str::parse);
     let locale = fields.optional("locale", str::parse);
     let recurring = fields.flag("recurring");
