@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 use secrecy::{ExposeSecret as _, SecretString};
 use sql::{Column, ColumnError, Columns, Group, Param, Stored as _, group, named};
 
@@ -156,6 +156,9 @@ impl Scheme {
     }
 }
 
+/// The time zone in which a month ends last is UTC-12.
+const LAST_TIME_ZONE: SignedDuration = SignedDuration::from_hours(12);
+
 /// The last month in which a card is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expiry {
@@ -234,6 +237,12 @@ impl Expiry {
 
     pub fn parts(self) -> (i16, i8) {
         (self.year, self.month)
+    }
+
+    /// Whether the month has ended everywhere on Earth: 12 hours later than in UTC.
+    pub fn has_passed(self, now: Timestamp) -> bool {
+        let end = self.end().checked_add(LAST_TIME_ZONE).unwrap_or(Timestamp::MAX);
+        end < now
     }
 
     /// The last millisecond of the month, in UTC.
@@ -375,6 +384,22 @@ mod tests {
                 .iter()
                 .all(|&(year, month)| expiry(year, month).is_err())
         );
+    }
+
+    #[test]
+    fn a_month_has_passed_when_it_has_ended_everywhere() {
+        let november = expiry(2026, 11).unwrap();
+        for (now, has_passed) in [
+            ("2026-11-01T00:00:00Z", false),
+            ("2026-11-30T23:59:59.999Z", false),
+            // Still 30 November in Honolulu.
+            ("2026-12-01T05:00:00Z", false),
+            ("2026-12-01T11:59:59.999Z", false),
+            ("2026-12-01T12:00:00Z", true),
+            ("2027-11-01T00:00:00Z", true),
+        ] {
+            assert_eq!(november.has_passed(now.parse().unwrap()), has_passed, "{now}");
+        }
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Saved cards, a deprecated feature.
 
-use blackbox::payments::{Card, EXPIRY, Merchant, Refusal as _, Service};
+use blackbox::{
+    clock::Clock,
+    payments::{Card, EXPIRY, Link, Merchant, Refusal as _, Service, next},
+};
+use jiff::{Timestamp, ToSpan as _, tz::TimeZone};
 use serde_json::{Value, json};
 
 fn id(answer: &Value) -> String {
@@ -158,4 +162,47 @@ async fn invalid_members_of_a_card_to_save_are_named() {
     service.pay("/cards", &json!({ "key": merchant.key })).await.names(&card);
     let unknown = json!({ "key": merchant.id, "card": Card::VISA.details() });
     service.pay("/cards", &unknown).await.names(&["key"]);
+}
+
+/// The card of [`Card::VISA`] that ends with the current month, and the seconds until the month ends
+/// in UTC.
+fn ending_card() -> (Value, i64) {
+    let now = Timestamp::now();
+    let month = now.to_zoned(TimeZone::UTC).date().first_of_month();
+    let next = (month + 1.month()).to_zoned(TimeZone::UTC).unwrap().timestamp();
+    let expiry = json!({ "month": month.month(), "year": month.year() });
+    let card = json!({ "number": Card::VISA.0, "expiry": expiry, "code": "739" });
+    (card, next.duration_since(now).as_secs())
+}
+
+#[tokio::test]
+async fn a_card_is_valid_until_its_month_has_ended_everywhere() {
+    const HOUR: i64 = 3600;
+    let clock = Clock::new();
+    let service = Service::with(&clock.variables()).await;
+    let merchant = service.merchant().await;
+    let (card, end) = ending_card();
+    let typed =
+        format!("{:02}/{}", card["expiry"]["month"].as_i64().unwrap(), card["expiry"]["year"]);
+    let form = format!("number={}&expiry={typed}&code=739", Card::VISA.0);
+    let to_save = json!({ "key": merchant.key, "card": card });
+    let mut payment = merchant.payment(Card::VISA, "EUR", 100);
+    payment["card"] = card;
+
+    clock.set(end + 11 * HOUR);
+    let _ = merchant.charge(&payment).await.expect(201);
+    let saved = id(&service.pay("/cards", &to_save).await.expect(201).json());
+    let page = service.open(&Link::to(&merchant)).await;
+    assert_eq!(next(&service.send_form(&page, &form).await), page);
+    assert_eq!(merchant.list("/transactions?limit=10").await.len(), 2);
+
+    clock.set(end + 13 * HOUR);
+    merchant.charge(&payment).await.declined(6);
+    assert_eq!(service.pay("/cards", &to_save).await.expect(400).json()["code"], 6);
+    let page = service.open(&Link::to(&merchant)).await;
+    let refused = service.send_form(&page, &form).await.expect(400);
+    assert!(refused.text().contains("This card has expired"), "{refused:?}");
+    // The acquirer decides about a stored card: banks renew cards, and tokens stay.
+    let body = json!({ "cardId": saved, "currency": "EUR", "amount": 100 });
+    let _ = merchant.post("/transactions", &body).await.expect(201);
 }

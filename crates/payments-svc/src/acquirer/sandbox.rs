@@ -132,7 +132,7 @@ fn alert(captured: &OutboxEntry, now: Timestamp) -> Notification {
 /// Whether the card demands 3-D Secure.
 fn is_challenged(card: &CardDetails, now: Timestamp) -> bool {
     let number = card.number.expose();
-    card.expiry.end() >= now
+    !card.expiry.has_passed(now)
         && number.len() == 16
         && number
             .strip_prefix("410000000000")
@@ -161,7 +161,7 @@ fn reference(card: &CardDetails) -> String {
 }
 
 fn judge(card: &CardDetails, now: Timestamp) -> AcquirerOutcome {
-    if card.expiry.end() < now {
+    if card.expiry.has_passed(now) {
         return AcquirerOutcome::Declined(ProcessingError::EXPIRED);
     }
     let number = card.number.expose();

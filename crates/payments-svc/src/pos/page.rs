@@ -387,7 +387,7 @@ impl TypedCard {
             let scheme = number.as_ref().map_or(Scheme::Unknown, CardNumber::scheme);
             let expiry = fields.required("expiry", |text| {
                 typed.expiry = Expiry::parse_input(text).ok();
-                typed.expiry.filter(|expiry| expiry.end() >= now).ok_or("is not a future month")
+                typed.expiry.filter(|expiry| !expiry.has_passed(now)).ok_or("is not a future month")
             });
             let code = fields.required("code", |typed| {
                 let code = SecurityCode::new(typed).ok();
