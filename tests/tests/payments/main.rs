@@ -23,6 +23,7 @@ mod forms;
 mod frauds;
 mod idempotency;
 mod import;
+mod late_facts;
 mod ledger;
 mod limits;
 mod lines;

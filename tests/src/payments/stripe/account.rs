@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     fn page(account: &Account, query: &str) -> (Vec<String>, bool) {
-        let list = account.list("evt", &Form::parse(query)).ok().expect("a list");
+        let list = account.list("evt", &Form::parse(query)).expect("a list");
         let kinds = list["data"].as_array().expect("a list").iter();
         let kinds = kinds.map(|event| event["type"].as_str().expect("text").to_owned()).collect();
         (kinds, list["has_more"] == true)

@@ -1,0 +1,200 @@
+//! What Stripe reports after the fact. The service books it, whether or not events arrive.
+
+use blackbox::{
+    payments::{
+        App, Card, Merchant, Move, Service, Stripe, Transaction, int, live_merchant,
+        stripe::{Books, Delivery},
+        stripe_event,
+    },
+    process::until,
+    soak::{rounds, seed},
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
+use serde_json::{Value, json};
+
+const CARD: Card = Card("4242424242424242");
+
+const OFTEN: (&str, &str) = ("PAYMENTS_FACTS_INTERVAL", "1s");
+
+/// A shop whose payments are at Stripe.
+struct Shop {
+    stripe: Stripe,
+    service: Service,
+    app: App,
+    merchant: Merchant,
+    /// How Stripe sends events, if it does.
+    delivery: Option<Delivery>,
+    rng: StdRng,
+}
+
+impl Shop {
+    async fn new(delivery: Option<Delivery>, rng: StdRng) -> Self {
+        let mut stripe = Stripe::start().await;
+        let service = stripe.service(&[OFTEN]).await;
+        if let Some(delivery) = delivery {
+            stripe.send_events_to(&service, delivery);
+        }
+        let app = service.app().await;
+        let merchant = live_merchant(&app).await;
+        Self { stripe, service, app, merchant, delivery, rng }
+    }
+
+    /// Kills the service, and starts it again.
+    async fn restart(self) -> Self {
+        let Self { mut stripe, service, app, merchant, delivery, rng } = self;
+        let service = service.kill().await.start().await;
+        if let Some(delivery) = delivery {
+            stripe.send_events_to(&service, delivery);
+        }
+        let app = app.at(&service);
+        let merchant = merchant.by(&app);
+        Self { stripe, service, app, merchant, delivery, rng }
+    }
+
+    /// Waits until Stripe has carried out every capture and refund.
+    async fn sent(&self) {
+        until(async || self.service.data().number("SELECT count(*) FROM outbox") == 0).await;
+    }
+
+    /// A random object of this kind in one of these states.
+    fn one(&mut self, prefix: &str, states: &[&str]) -> Option<Value> {
+        let all = self.stripe.all(prefix);
+        let is_meant = |object: &&Value| {
+            object["status"].as_str().is_some_and(|status| states.contains(&status))
+        };
+        all.iter().filter(is_meant).collect::<Vec<_>>().choose(&mut self.rng).copied().cloned()
+    }
+
+    fn payment(&self, id: &str) -> Transaction {
+        Transaction { app: self.app.clone(), id: id.to_owned() }
+    }
+
+    /// Asks for a movement of a random payment. It may be refused.
+    async fn move_one(&mut self, action: Move, amount: i64) {
+        let all = self.merchant.list("/transactions?limit=100").await;
+        if let Some(paid) = all.choose(&mut self.rng) {
+            let paid = self.payment(paid["id"].as_str().unwrap());
+            let _ = paid.ask(action, &json!({ "amount": amount })).await;
+        }
+    }
+
+    async fn step(&mut self) {
+        let amount = self.rng.random_range(1..=10) * 100;
+        match self.rng.random_range(0..12) {
+            0..=2 => drop(self.merchant.pay_with(CARD, "EUR", 1000).await),
+            3 | 4 => self.move_one(Move::Capture, 1000).await,
+            5 => self.move_one(Move::Refund, amount).await,
+            _ => {
+                self.sent().await;
+                self.late_fact(amount);
+            }
+        }
+    }
+
+    fn late_fact(&mut self, amount: i64) {
+        let id = |object: &Value| object["id"].as_str().unwrap().to_owned();
+        let kind = self.rng.random_range(0..8);
+        match kind {
+            0 => {
+                if let Some(refund) = self.one("re", &["succeeded"]) {
+                    self.stripe.fail_refund(&id(&refund));
+                }
+            }
+            1..=3 => {
+                let Some(intent) = self.one("pi", &["succeeded"]) else { return };
+                match kind {
+                    1 => drop(self.stripe.open_inquiry(&id(&intent), amount)),
+                    2 => drop(self.stripe.open_dispute(&id(&intent), amount)),
+                    _ => drop(self.stripe.warn_of_fraud(&id(&intent), "misc")),
+                }
+            }
+            4 => {
+                if let Some(intent) = self.one("pi", &["requires_capture"]) {
+                    self.stripe.expire(&id(&intent));
+                }
+            }
+            5 => {
+                if let Some(inquiry) = self.one("du", &["warning_needs_response"]) {
+                    match self.rng.random() {
+                        true => self.stripe.withdraw_funds(&id(&inquiry)),
+                        false => self.stripe.close_dispute(&id(&inquiry), "warning_closed"),
+                    }
+                }
+            }
+            6 => {
+                if let Some(dispute) = self.one("du", &["needs_response"]) {
+                    let end = ["won", "lost", "lost", "prevented"].choose(&mut self.rng).unwrap();
+                    self.stripe.close_dispute(&id(&dispute), end);
+                }
+            }
+            _ => {
+                if let Some(dispute) = self.one("du", &["lost"]) {
+                    self.stripe.close_dispute(&id(&dispute), "won");
+                }
+            }
+        }
+    }
+
+    /// Whether the service has the same amounts as Stripe, of all payments, and all its warnings.
+    async fn equals(&self) -> bool {
+        let data = self.service.data();
+        let authorized =
+            format!("SELECT {} || ' ' || \"authorization\" FROM transactions", data.digits("id"));
+        for row in data.texts(&authorized) {
+            let (id, intent) = row.split_once(' ').unwrap();
+            let Books { status, captured, refunded, disputed } = self.stripe.books(intent);
+            let shown = self.payment(id).fetch().await;
+            let names = ["capturedAmount", "refundedAmount", "disputedAmount"];
+            let is_over = status == "canceled" && int(&shown["pendingAmount"]) != 0;
+            if names.map(|name| int(&shown[name])) != [captured, refunded, disputed] || is_over {
+                return false;
+            }
+        }
+        let alerts = usize::try_from(data.number("SELECT count(*) FROM frauds")).unwrap();
+        alerts == self.stripe.all("issfr").len()
+    }
+}
+
+async fn the_books_follow(delivery: impl Fn(u64) -> Option<Delivery>) {
+    for _ in 0..rounds(1, 20) {
+        let seed = seed();
+        let mut shop = Shop::new(delivery(seed), StdRng::seed_from_u64(seed)).await;
+        for _ in 0..rounds(3, 10) {
+            for _ in 0..20 {
+                shop.step().await;
+            }
+            shop = shop.restart().await;
+        }
+        shop.sent().await;
+        until(async || shop.equals().await).await;
+        shop.service.stop().await.agrees().await;
+    }
+}
+
+#[tokio::test]
+async fn the_books_follow_stripe_without_events() {
+    the_books_follow(|_| None).await;
+}
+
+#[tokio::test]
+async fn the_books_follow_stripe_with_lost_repeated_and_mixed_events() {
+    the_books_follow(|seed| Some(Delivery::Unreliable(seed))).await;
+}
+
+#[tokio::test]
+async fn events_about_others_are_ignored() {
+    let stripe = Stripe::start().await;
+    let service = stripe.service(&[OFTEN]).await;
+    let refund = json!({ "status": "failed", "payment_intent": "pi_1", "metadata": {} });
+    for (kind, object) in [
+        ("charge.expired", json!({ "payment_intent": null })),
+        ("payment_intent.canceled", json!({ "id": "pi_of_somebody" })),
+        ("refund.failed", refund),
+    ] {
+        stripe.emit(kind, object.clone());
+        let answer = stripe_event(&service, "evt_of_somebody", kind, object).await;
+        let _ = answer.expect(204);
+    }
+    let foreign = "payments_ignored_reports_total{acquirer=\"stripe\",reason=\"foreign\"}";
+    until(async || service.metric(foreign).await == 6).await;
+}
