@@ -41,7 +41,7 @@ pub struct Link {
     pub redirect: Option<Redirect>,
     /// The language of the payment page. Any text: unknown languages are ignored.
     pub locale: Option<String>,
-    /// Whether the shop keeps the card for later payments. The page shows it; nothing else changes.
+    /// Whether the shop keeps the card for later payments. The page shows it.
     pub recurring: bool,
     /// The link starts no payment after this time.
     pub expires: Option<UnixSeconds>,

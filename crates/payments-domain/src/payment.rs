@@ -49,8 +49,8 @@ pub enum AcquirerOutcome {
     /// The amount is authorized.
     Approved {
         /// The acquirer's reference of the card, for later payments. Only the acquirer understands
-        /// it.
-        reference: String,
+        /// it. `None`: it has not kept the card.
+        reference: Option<String>,
         tds: ThreeDSecure,
     },
     /// The amount is not authorized.
@@ -124,7 +124,7 @@ pub enum Conclusion {
 pub(crate) struct PaymentResult<'a> {
     /// `None` if the payment succeeded.
     pub error: Option<ProcessingError>,
-    /// The acquirer's reference of the card, if the payment succeeded.
+    /// The acquirer's reference of the card, if the payment succeeded and the acquirer kept the card.
     pub reference: Option<&'a str>,
     pub tds: ThreeDSecure,
     /// Whether to send a reversal, because the acquirer may have authorized the amount.
@@ -149,7 +149,7 @@ impl<'a> PaymentResult<'a> {
             Conclusion::Answered(outcome) | Conclusion::Found(outcome) => match outcome {
                 AcquirerOutcome::Approved { reference, tds } => Self {
                     error: None,
-                    reference: Some(reference),
+                    reference: reference.as_deref(),
                     tds: *tds,
                     needs_reversal: false,
                 },
@@ -185,7 +185,7 @@ pub struct OutboxEntry {
     pub transaction: Id,
     /// The authorization that the entry changes.
     pub authorization: Authorization,
-    /// The acquirer's reference of the card. `None` if the payment failed.
+    /// The acquirer's reference of the card. `None` if the payment failed, or the card was not kept.
     pub reference: Option<String>,
     pub kind: OutboxKind,
     pub currency: Currency,
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     fn approved() -> AcquirerOutcome {
-        AcquirerOutcome::Approved { reference: "r".to_owned(), tds: ThreeDSecure::Attempt }
+        AcquirerOutcome::Approved { reference: Some("r".to_owned()), tds: ThreeDSecure::Attempt }
     }
 
     #[test]

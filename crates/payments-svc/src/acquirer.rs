@@ -45,6 +45,8 @@ pub(crate) struct AuthorizationRequest {
     pub(crate) amount: Option<Amount>,
     pub(crate) descriptor: Descriptor,
     pub(crate) source: CardSource,
+    /// Whether the customer agrees that the card is kept for later payments.
+    pub(crate) keeps_card: bool,
     /// The page where the customer comes back after 3-D Secure. `None`: no customer is present who
     /// could answer.
     pub(crate) return_url: Option<String>,

@@ -17,7 +17,7 @@ async fn shop() -> (Stripe, Service, Merchant, String) {
         [("PAYMENTS_STRIPE_PUBLISHABLE_KEY", "pk_test"), ("PAYMENTS_STRIPE_SCRIPT_URL", &script)];
     let service = stripe.service(&settings).await;
     let merchant = live_merchant(&service.app().await).await;
-    let link = Link::to(&merchant).without("test");
+    let link = Link::to(&merchant).without("test").with("recurring", "y");
     let address = format!("{}{}", service.pos_url(), link.path());
     (stripe, service, merchant, address)
 }

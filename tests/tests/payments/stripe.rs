@@ -41,6 +41,13 @@ async fn shop_with(settings: &[(&str, &str)]) -> (Stripe, Service, Merchant) {
     (stripe, service, merchant)
 }
 
+/// A payment of 9.95 EUR whose customer lets the shop keep the card.
+async fn kept(merchant: &Merchant) -> Transaction {
+    let mut body = merchant.payment(GOOD, "EUR", 995);
+    body["recurring"] = json!(true);
+    merchant.transaction(&merchant.charge(&body).await.expect(201))
+}
+
 /// Waits until the condition returns something.
 async fn until<T>(found: impl AsyncFn() -> Option<T>) -> T {
     let polled = async {
@@ -118,7 +125,7 @@ async fn a_payment_is_authorized_captured_and_refunded() {
 #[tokio::test]
 async fn requests_name_their_version_key_and_operation() {
     let (stripe, _service, merchant) = shop().await;
-    merchant.pay_with(GOOD, "EUR", 995).await;
+    kept(&merchant).await;
     let requests = stripe.requests("POST", "/v1/");
     let paths: Vec<_> = requests.iter().map(|request| request.path.as_str()).collect();
     let [customers, intents, confirm] = paths[..] else { panic!("{paths:?}") };
@@ -253,9 +260,39 @@ async fn declines_have_the_codes_of_the_table() {
 }
 
 #[tokio::test]
+async fn a_card_is_kept_only_if_the_customer_agrees() {
+    let (stripe, service, merchant) = shop().await;
+    let once = merchant.pay_with(GOOD, "EUR", 995).await;
+    assert!(stripe.all("cus").is_empty());
+    let body = json!({ "transactionId": once.id, "currency": "EUR", "amount": 100 });
+    let reason = "its card was not kept";
+    for (path, body) in [("/transactions", &body), ("/cards", &json!({ "transactionId": once.id }))]
+    {
+        let refused = merchant.post(path, body).await.expect(400);
+        refused.names(&["transactionId"]);
+        assert!(refused.text().contains(reason), "{refused:?}");
+    }
+    let body = json!({ "key": merchant.key, "card": GOOD.details() });
+    service.pay("/cards", &body).await.names(&["recurring"]);
+
+    for (link, is_kept) in [("", false), ("y", true)] {
+        let shop = live_merchant(&merchant.app).await;
+        let link = match link {
+            "" => Link::to(&shop),
+            agreed => Link::to(&shop).with("recurring", agreed),
+        };
+        let _ = service.pay_at(&link.without("test"), GOOD).await;
+        let id = shop.list("/transactions?limit=1").await[0]["id"].as_str().unwrap().to_owned();
+        let body = json!({ "transactionId": id, "currency": "EUR", "amount": 100 });
+        let status = if is_kept { 201 } else { 400 };
+        let _ = shop.post("/transactions", &body).await.expect(status);
+    }
+}
+
+#[tokio::test]
 async fn a_stored_card_pays_without_its_customer() {
     let (stripe, _service, merchant) = shop().await;
-    let original = merchant.pay_with(GOOD, "EUR", 995).await;
+    let original = kept(&merchant).await;
     let repeated = merchant.repeat(&original, 100).await;
     assert_eq!(repeated.fetch().await["recurring"], true);
     let intents = stripe.payment_intents();
@@ -274,7 +311,8 @@ async fn a_stored_card_pays_without_its_customer() {
 async fn a_saved_card_was_checked_and_can_pay() {
     let (stripe, service, merchant) = shop().await;
     let save = async |card: Card| {
-        service.pay("/cards", &json!({ "key": merchant.key, "card": card.details() })).await
+        let body = json!({ "key": merchant.key, "card": card.details(), "recurring": true });
+        service.pay("/cards", &body).await
     };
     let saved = save(GOOD).await.expect(201).json()["card"]["id"].clone();
     let body = json!({ "cardId": saved, "currency": "EUR", "amount": 100 });
@@ -347,7 +385,7 @@ async fn an_approval_that_nobody_has_received_is_canceled() {
 #[tokio::test]
 async fn an_approval_that_a_repeat_receives_counts() {
     let (stripe, _service, merchant) = shop_with(&[IMPATIENT]).await;
-    let original = merchant.pay_with(GOOD, "EUR", 995).await;
+    let original = kept(&merchant).await;
     stripe.fail("POST", "/confirm", Fault::Silence, 1);
     repeat_once(&merchant, "key", &original).await.refused(503, "outcome_unknown");
     let repeated = until(async || {
@@ -530,7 +568,7 @@ async fn a_refusal_before_a_card_is_charged_is_a_failed_payment() {
 #[tokio::test]
 async fn a_repeat_after_the_database_forgot_pays_once() {
     let (stripe, service, merchant) = shop().await;
-    let original = merchant.pay_with(GOOD, "EUR", 995).await;
+    let original = kept(&merchant).await;
     let first = repeat_once(&merchant, "key", &original).await.expect(201);
     // A failover to a standby that lags behind does this.
     service.data().change("DELETE FROM idempotency WHERE key = 'key'");

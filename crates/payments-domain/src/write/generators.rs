@@ -416,8 +416,8 @@ fn begin(it: &Choice<'_>) -> Write {
 }
 
 fn conclude(it: &Choice<'_>) -> Write {
-    let approved =
-        AcquirerOutcome::Approved { reference: "card".to_owned(), tds: ThreeDSecure::Full };
+    let reference = (it.choice % 4 > 0).then(|| "card".to_owned());
+    let approved = AcquirerOutcome::Approved { reference, tds: ThreeDSecure::Full };
     let conclusion = match it.second % 7 {
         0..=2 => Conclusion::Answered(approved),
         3 => Conclusion::Answered(AcquirerOutcome::Declined(ProcessingError::DECLINED)),

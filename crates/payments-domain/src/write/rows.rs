@@ -308,7 +308,8 @@ row! {
             card: Option<Card> = ..,
             tds: ThreeDSecure = "tds",
             recurring: bool = "recurring",
-            /// The acquirer's reference of the card. `None` if the payment failed.
+            /// The acquirer's reference of the card. `None` if the payment failed, or the card was not
+            /// kept.
             reference: Option<String> = "reference",
             has_custom: bool = "has_custom",
         }

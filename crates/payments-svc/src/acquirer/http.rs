@@ -412,7 +412,7 @@ fn authorization_response(answer: Answer) -> Result<AuthorizationResponse, NoAns
     Ok(match answer {
         Answer::Approved { card_reference, three_d_secure } => {
             let tds = ThreeDSecure::from_name(&three_d_secure).ok_or(HttpError::Malformed)?;
-            let approved = AcquirerOutcome::Approved { reference: card_reference, tds };
+            let approved = AcquirerOutcome::Approved { reference: Some(card_reference), tds };
             AuthorizationResponse::Outcome(approved)
         }
         Answer::Declined { code } => {

@@ -153,7 +153,7 @@ fn completed(reference: &str, answer: ChallengeAnswer) -> AcquirerOutcome {
 }
 
 fn approved(reference: String, tds: ThreeDSecure) -> AcquirerOutcome {
-    AcquirerOutcome::Approved { reference, tds }
+    AcquirerOutcome::Approved { reference: Some(reference), tds }
 }
 
 fn reference(card: &CardDetails) -> String {
@@ -207,8 +207,10 @@ mod tests {
 
     fn judged(number: &str, year: i64) -> Result<String, u8> {
         match judge(&card(number, year), now()) {
-            AcquirerOutcome::Approved { reference, tds: ThreeDSecure::None } => Ok(reference),
-            AcquirerOutcome::Approved { .. } => panic!("3-D Secure without a challenge"),
+            AcquirerOutcome::Approved { reference: Some(reference), tds: ThreeDSecure::None } => {
+                Ok(reference)
+            }
+            AcquirerOutcome::Approved { .. } => panic!("3-D Secure, or a card that is not kept"),
             AcquirerOutcome::Declined(error) => Err(error.code()),
         }
     }

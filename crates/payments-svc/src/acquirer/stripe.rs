@@ -112,9 +112,10 @@ impl Stripe {
             .with("metadata[operation]", &key)
             .with("metadata[merchant]", &request.merchant.to_string());
         let form = match &request.source {
-            CardSource::Card(_) | CardSource::Token(_) => form
+            CardSource::Card(_) | CardSource::Token(_) if request.keeps_card => form
                 .with("customer", &self.create_customer(&key).await?)
                 .with("payment_method_options[card][setup_future_usage]", "off_session"),
+            CardSource::Card(_) | CardSource::Token(_) => form,
             CardSource::Reference(reference) => {
                 let (customer, _) = parse(reference)?;
                 form.with("customer", customer)
@@ -179,7 +180,7 @@ impl Stripe {
         let form = with_source(form, &request.source)?;
         Ok(match self.client.post("v1/setup_intents", form, None, nothing).await? {
             SetupIntent { status: SetupStatus::Succeeded, payment_method: Some(card) } => {
-                let reference = format!("{customer}/{card}");
+                let reference = Some(format!("{customer}/{card}"));
                 AcquirerOutcome::Approved { reference, tds: ThreeDSecure::None }
             }
             SetupIntent { status: SetupStatus::RequiresAction, .. } => {

@@ -35,6 +35,9 @@ pub(crate) enum StoredCard {
 const NOT_ORIGINAL: &str =
     "must be a successful transaction of this merchant that a customer has made";
 
+/// Why the acquirer cannot charge a transaction's card again.
+const NOT_KEPT: &str = "its card was not kept: the customer must pay with `recurring`";
+
 impl Payments {
     pub(crate) async fn pay_recurring(
         self: &Arc<Self>,
@@ -61,21 +64,34 @@ impl Payments {
         };
         let (source, test) = (CardSource::Reference(reference), merchant.details.test);
         let (origin, link, return_url) = (Origin::Api, None, None);
-        let charge = Charge { payment, card, source, test, origin, link, return_url };
+        // It is kept already.
+        let keeps_card = false;
+        let charge = Charge { payment, card, source, keeps_card, test, origin, link, return_url };
         self.pay(charge, keyed).await
     }
 
     async fn original(&self, merchant: Id, card: StoredCard) -> Result<CardOnFile, Error> {
         match card {
-            StoredCard::Transaction(field, id) => {
-                let original = self.store.card_on_file(merchant, id).await?;
-                original.ok_or_else(|| Error::field(field, NOT_ORIGINAL))
-            }
+            StoredCard::Transaction(field, id) => self.card_of(merchant, field, id).await,
             StoredCard::Saved(id) => {
                 let kept = self.store.saved_card_on_file(merchant, id).await?;
                 kept.ok_or_else(|| Error::field("cardId", "must be a card of the merchant"))
             }
         }
+    }
+
+    /// The card of an earlier transaction.
+    async fn card_of(
+        &self,
+        merchant: Id,
+        field: &'static str,
+        transaction: Id,
+    ) -> Result<CardOnFile, Error> {
+        if let Some(original) = self.store.card_on_file(merchant, transaction).await? {
+            return Ok(original);
+        }
+        let is_original = self.store.is_original(merchant, transaction).await?;
+        Err(Error::field(field, if is_original { NOT_KEPT } else { NOT_ORIGINAL }))
     }
 
     /// Saves the card of an earlier transaction.
@@ -86,9 +102,7 @@ impl Payments {
         notes: Option<Notes>,
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<CardSaved>, Error> {
-        let original = self.store.card_on_file(merchant, transaction).await?;
-        let not_original = || Error::field("transactionId", NOT_ORIGINAL);
-        let original = Box::new(original.ok_or_else(not_original)?);
+        let original = Box::new(self.card_of(merchant, "transactionId", transaction).await?);
         self.write_keyed(SaveCard { merchant, original, notes }, keyed).await
     }
 
@@ -103,7 +117,10 @@ impl Payments {
         let kept = card.to_card();
         let reference = match self.verify(merchant, origin, card).await? {
             AcquirerOutcome::Declined(error) => return Ok(Err(error.group_error())),
-            AcquirerOutcome::Approved { reference, .. } => reference,
+            AcquirerOutcome::Approved { reference: Some(reference), .. } => reference,
+            AcquirerOutcome::Approved { reference: None, .. } => {
+                return Ok(Err(ProcessingError::MAY_NOT_SAVE));
+            }
         };
         let acquirer = self.acquirer_of(merchant);
         let original = Box::new(CardOnFile { card: kept, acquirer, reference });

@@ -72,6 +72,8 @@ pub(crate) struct Charge {
     pub(crate) card: Card,
     /// The card as the acquirer needs it.
     pub(crate) source: CardSource,
+    /// Whether the customer agrees that the card is kept for later payments.
+    pub(crate) keeps_card: bool,
     /// Whether it is a test merchant.
     pub(crate) test: bool,
     pub(crate) origin: Origin,
@@ -111,7 +113,8 @@ impl Charge {
         origin: Origin,
     ) -> Self {
         let test = merchant.details.test;
-        Self { payment, card, source, test, origin, link: None, return_url: None }
+        let keeps_card = false;
+        Self { payment, card, source, keeps_card, test, origin, link: None, return_url: None }
     }
 }
 
@@ -143,7 +146,7 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Option<Written<PaymentConcluded>>, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
-        let Charge { payment, card, source, test, origin, link, return_url } = charge;
+        let Charge { payment, card, source, keeps_card, test, origin, link, return_url } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
         let admitted = match &source {
             CardSource::Card(details) => self.declines.admit(attempt, &details.number)?,
@@ -170,6 +173,7 @@ impl Payments {
                 amount,
                 descriptor,
                 source,
+                keeps_card,
                 return_url,
             };
             let authorizing = payments.authorize(pending_payment, &mut request);
@@ -251,6 +255,7 @@ impl Payments {
             amount: None,
             descriptor: merchant.details.descriptor.clone(),
             source: CardSource::Card(card),
+            keeps_card: true,
             return_url: None,
         };
         let payments = Arc::clone(self);

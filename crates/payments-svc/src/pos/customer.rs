@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::{extract::State, response::Response};
 use common::limits::ClientAddress;
 use payments_domain::{
-    Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry, FieldError,
-    Merchant, Notes, Payment, SecurityCode, link_text,
+    AcquirerName, Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry,
+    FieldError, Merchant, Notes, Payment, SecurityCode, link_text,
 };
 
 use super::settings::Settings;
@@ -23,6 +23,7 @@ struct PayInput {
     card: CardDetails,
     descriptor: Option<Descriptor>,
     custom: Option<CustomData>,
+    keeps_card: bool,
 }
 
 /// Pays with a card that the customer typed.
@@ -34,7 +35,7 @@ pub(super) async fn pay(
 ) -> Result<Response, Error> {
     let input = body.read(pay_input);
     body.wipe();
-    let PayInput { key, currency, amount, card, descriptor, custom } = input?;
+    let PayInput { key, currency, amount, card, descriptor, custom, keeps_card } = input?;
     let merchant = payments.merchant_of_attempt(&key, address).await?;
     check_live(&card, &merchant, &settings)?;
     // A payment needs no exchange rate, but without one it could not be captured.
@@ -50,6 +51,7 @@ pub(super) async fn pay(
         acquirer: payments.acquirer_of(&merchant),
     };
     let charge = Charge::typed(&merchant, payment, card, Origin::Transactions(address));
+    let charge = Charge { keeps_card, ..charge };
     Ok(json::paid(payments.pay(charge, None).await?.outcome))
 }
 
@@ -60,6 +62,7 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Reported> {
     let card = card(fields);
     let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
     let custom = custom(fields);
+    let keeps_card = fields.flag("recurring");
     Ok(PayInput {
         key: key?,
         currency: currency?,
@@ -67,6 +70,7 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Reported> {
         card: card?,
         descriptor: descriptor?,
         custom: custom?,
+        keeps_card: keeps_card?.unwrap_or(false),
     })
 }
 
@@ -129,12 +133,17 @@ pub(super) async fn save(
         let key = fields.required("key", str::parse);
         let card = card(fields);
         let notes = fields.optional("notes", Notes::new);
-        Ok::<(String, _, _), _>((key?, card?, notes?))
+        let is_agreed = fields.flag("recurring");
+        Ok::<(String, _, _, _), _>((key?, card?, notes?, is_agreed?.unwrap_or(false)))
     });
     body.wipe();
-    let (key, card, notes) = input?;
+    let (key, card, notes, is_agreed) = input?;
     let merchant = payments.merchant_of_attempt(&key, address).await?;
     check_live(&card, &merchant, &settings)?;
+    if !is_agreed && payments.acquirer_of(&merchant) == Some(AcquirerName::Stripe) {
+        let message = "must be true: the customer must agree that the card is kept";
+        return Err(app::Error::field("recurring", message).into());
+    }
     let origin = Origin::Cards(address);
     let saved = payments.save_typed_card(&merchant, origin, card, notes).await?;
     Ok(saved.map_or_else(json::declined, json::saved))

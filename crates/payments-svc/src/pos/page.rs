@@ -261,7 +261,8 @@ async fn charge(
             Charge::tokenized(merchant, payment, (card, token), origin)
         }
     };
-    Ok(Some(Charge { link, return_url, ..charge }))
+    let keeps_card = visit.link.recurring;
+    Ok(Some(Charge { link, return_url, keeps_card, ..charge }))
 }
 
 /// Continues a challenged payment with the answer of its customer.

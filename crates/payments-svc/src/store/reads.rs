@@ -26,6 +26,10 @@ pub(crate) const JOB_BATCH: i64 = 1000;
 /// [`JOB_BATCH`] as a parameter.
 pub(super) const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
+/// The condition of a payment that a customer made, and whose card data is there.
+const ORIGINAL: &str =
+    "WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring AND bin IS NOT NULL";
+
 impl Store {
     /// The row with this key.
     pub(crate) async fn row<R: Row + Send>(&self, key: &R::Key) -> Result<Option<R>, StoreError> {
@@ -210,13 +214,16 @@ impl Store {
         merchant: Id,
         id: Id,
     ) -> Result<Option<CardOnFile>, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM transactions
-             WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring
-                 AND bin IS NOT NULL",
-            CardOnFile::of("transactions")
-        );
+        let card = CardOnFile::of("transactions");
+        let sql = format!("SELECT {card} FROM transactions {ORIGINAL} AND reference IS NOT NULL");
         self.query_one(&sql, &[id.param(), merchant.param()], CardOnFile::read).await
+    }
+
+    /// Whether [`Self::card_on_file`] would return the card, if the acquirer had kept it.
+    pub(crate) async fn is_original(&self, merchant: Id, id: Id) -> Result<bool, StoreError> {
+        let sql = format!("SELECT 1 FROM transactions {ORIGINAL}");
+        let found = self.query_one(&sql, &[id.param(), merchant.param()], |_| Ok(())).await?;
+        Ok(found.is_some())
     }
 
     /// A card that the merchant saved.

@@ -9,6 +9,7 @@ use super::client::{Refusal, StripeError};
 #[derive(Deserialize)]
 pub(super) struct PaymentIntent {
     pub(super) status: Status,
+    /// Holds the card for later payments.
     customer: Option<String>,
     payment_method: Option<String>,
     /// The last attempt to charge the card, because every request asks Stripe to expand it.
@@ -75,8 +76,8 @@ impl PaymentIntent {
     pub(super) fn outcome(&self) -> Result<Option<AcquirerOutcome>, StripeError> {
         match self.status {
             Status::RequiresCapture | Status::Succeeded => {
-                let reference = self.card_reference().ok_or(StripeError::Malformed)?;
-                Ok(Some(AcquirerOutcome::Approved { reference, tds: self.three_d_secure() }))
+                let (reference, tds) = (self.card_reference(), self.three_d_secure());
+                Ok(Some(AcquirerOutcome::Approved { reference, tds }))
             }
             Status::RequiresPaymentMethod | Status::RequiresConfirmation | Status::Canceled => {
                 let declined = self.last_payment_error.as_ref().map(Refusal::reason);
@@ -106,6 +107,7 @@ impl PaymentIntent {
         self.status == Status::Succeeded && self.metadata.capture.as_deref() == Some(key)
     }
 
+    /// `None`: without a customer, Stripe does not keep the card.
     fn card_reference(&self) -> Option<String> {
         Some(format!("{}/{}", self.customer.as_ref()?, self.payment_method.as_ref()?))
     }

@@ -187,6 +187,8 @@ async fn rows_are_found_by_their_keys() {
     for (&id, row) in &tables.transactions {
         let is_original = row.error.is_none() && !row.recurring;
         // A payment that was approved without card data has no card.
+        let is_original = is_original && row.card.is_some();
+        assert_eq!(store.is_original(row.merchant, id).await.unwrap(), is_original);
         let original = row.card.clone().zip(row.reference.clone()).filter(|_| is_original);
         let acquirer = row.acquirer;
         let original = original.map(|(card, reference)| CardOnFile { card, acquirer, reference });
