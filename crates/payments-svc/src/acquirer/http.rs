@@ -5,7 +5,9 @@
 //! 2. The signature of a request covers time, method, path, key and body. The signature of an answer
 //!    covers time, status, the `v1` of its request, and the body. So an answer belongs to one
 //!    request.
-//! 3. The memory of a body with a card number is overwritten after use.
+//! 3. The acquirer executes a key once. So a request that may not have reached it, or that it cannot
+//!    answer now, is repeated while the caller waits. A question instead would close the key.
+//! 4. The memory of a body with a card number is overwritten after use.
 
 use std::{io, path::PathBuf};
 
@@ -32,7 +34,7 @@ use zeroize::Zeroizing;
 use super::{
     AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution, Facts,
     FactsQuestion, NoAnswer,
-    client::{self, UnreadBody},
+    client::{self, MAX_REPEATS, UnreadBody},
     report::{AcquirerFact, FORGOTTEN},
     signature::{SignatureError, SignatureKey},
 };
@@ -321,8 +323,33 @@ impl Http {
         }
     }
 
-    /// Sends a request. Returns the status and the body of a signed answer.
+    /// Sends a request, and repeats it if the failure may be over soon.
     async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        key: Option<&str>,
+        body: Bytes,
+        now: Timestamp,
+    ) -> Result<(StatusCode, Vec<u8>), HttpError> {
+        for repeats in 0..MAX_REPEATS {
+            let sent = self.send(method.clone(), path, key, body.clone(), now).await;
+            let is_failure = match &sent {
+                Ok((status, _)) => {
+                    *status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+                }
+                Err(error) => matches!(error, HttpError::Failed(_)),
+            };
+            if !is_failure {
+                return sent;
+            }
+            client::pause(repeats).await;
+        }
+        self.send(method, path, key, body, now).await
+    }
+
+    /// Sends a request. Returns the status and the body of a signed answer.
+    async fn send(
         &self,
         method: Method,
         path: &str,

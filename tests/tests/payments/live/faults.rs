@@ -22,6 +22,11 @@ async fn once(live: &Live, kind: &str, fault: &Value) {
     live.acquirer.rules(json!([{ "kind": kind, "next": 1, "fault": fault }])).await;
 }
 
+/// Lets all authorizations fail, as long as the service repeats one.
+async fn authorizations_fail(live: &Live, fault: &Value) {
+    live.acquirer.rules(json!([{ "kind": "authorization", "fault": fault }])).await;
+}
+
 /// Repeats a request with an idempotency key until its outcome is known.
 async fn outcome(live: &Live, key: &str, original: &blackbox::payments::Transaction) -> Value {
     let outcome = async {
@@ -41,16 +46,18 @@ async fn a_repeat_gets_the_outcome_of_a_payment_whose_answer_was_lost() {
     let live = Live::start().await;
     let original = live.pay(1000).await;
     for (number, fault) in done().into_iter().enumerate() {
-        once(&live, "authorization", &fault).await;
+        authorizations_fail(&live, &fault).await;
         let key = format!("lost {number}");
         live.repeat(&key, &original, 300).await.refused(503, "outcome_unknown");
+        live.acquirer.clear_rules().await;
         let found = outcome(&live, &key, &original).await;
         assert!(found["transaction"]["id"].is_string() && found["code"].is_null(), "{found}");
     }
     for (number, fault) in not_done().into_iter().enumerate() {
-        once(&live, "authorization", &fault).await;
+        authorizations_fail(&live, &fault).await;
         let key = format!("not done {number}");
         live.repeat(&key, &original, 300).await.refused(503, "outcome_unknown");
+        live.acquirer.clear_rules().await;
         let found = outcome(&live, &key, &original).await;
         assert_eq!(found["code"], 12, "{fault}: {found}");
     }
@@ -60,11 +67,24 @@ async fn a_repeat_gets_the_outcome_of_a_payment_whose_answer_was_lost() {
 }
 
 #[tokio::test]
+async fn a_failure_is_repeated_while_the_customer_waits() {
+    let live = Live::with(&[("PAYMENTS_ACQUIRER_TIMEOUT", "10s")]).await;
+    for fault in [json!("drop"), json!("close"), json!("500")] {
+        once(&live, "authorization", &fault).await;
+        let _ = live.charge(card::VISA, 500).await.expect(201);
+    }
+    let operations = live.acquirer.operations().await;
+    assert_eq!(operations.len(), 3, "{operations:?}");
+    live.agrees().await;
+}
+
+#[tokio::test]
 async fn a_payment_that_nobody_can_learn_of_is_reversed() {
     let live = Live::start().await;
     for fault in done().into_iter().chain(not_done()) {
-        once(&live, "authorization", &fault).await;
+        authorizations_fail(&live, &fault).await;
         live.charge(card::VISA, 500).await.refused(503, "outcome_unknown");
+        live.acquirer.clear_rules().await;
         live.settled().await;
         let newest = &live.merchant.list("/transactions?limit=1").await[0];
         assert_eq!(newest["error"]["code"], 12, "{fault}: {newest}");
@@ -83,7 +103,7 @@ async fn an_acquirer_that_answers_no_question_leaves_the_payment_pending() {
     let live = Live::start().await;
     let original = live.pay(1000).await;
     live.acquirer.rules(json!([{ "kind": "question", "next": 5, "fault": "500" }])).await;
-    once(&live, "authorization", &json!("drop")).await;
+    authorizations_fail(&live, &json!("drop")).await;
     live.repeat("key", &original, 300).await.refused(503, "outcome_unknown");
     let found = outcome(&live, "key", &original).await;
     assert!(found["code"].is_null(), "{found}");
