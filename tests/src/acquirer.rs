@@ -193,6 +193,11 @@ impl Acquirer {
         let _ = self.control(Method::POST, "/notifications", &notification, 202).await;
     }
 
+    /// Adds these to later approvals.
+    pub async fn capabilities(&self, capabilities: Value) {
+        let _ = self.control(Method::POST, "/capabilities", &capabilities, 204).await;
+    }
+
     pub async fn delay(&self, ms: u64) {
         let _ = self.control(Method::POST, "/delay", &json!({ "ms": ms }), 204).await;
     }

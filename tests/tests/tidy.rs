@@ -65,7 +65,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
         "payments-svc",
         &[
             ("fields", ""),
-            ("acquirer", "fields reqwest tokio"),
+            ("acquirer", "fields rand reqwest tokio tracing"),
             ("language", "axum"),
             ("mail", "language lettre tokio"),
             ("webhook", "reqwest std::net std::sync::Mutex tokio"),

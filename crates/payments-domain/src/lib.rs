@@ -98,8 +98,8 @@ pub use outbox::{GIVE_UP_AFTER, OutboxQueue, QueuedEntry, SendingReport, Sent};
 pub use page_query::{MAX_PAGE_SIZE, PageQuery};
 pub(crate) use payment::PaymentResult;
 pub use payment::{
-    AcquirerName, AcquirerOutcome, Authorization, CardOnFile, Challenge, ChallengeAnswer,
-    Conclusion, OutboxEntry, OutboxKind, Payment, UnansweredPayment,
+    AcquirerName, AcquirerOutcome, Authorization, Capabilities, CardOnFile, Challenge,
+    ChallengeAnswer, Conclusion, OutboxEntry, OutboxKind, Payment, UnansweredPayment,
 };
 pub use payout::{Payout, PayoutFormat, PayoutRequest, PayoutRun, Transfer};
 pub use processing::{DeclineGroup, ProcessingError};

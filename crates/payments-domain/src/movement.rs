@@ -16,7 +16,9 @@
 //!    after the last part, exactly the gross and the fee are refunded.
 //! 4. **Order.** A refund uses the oldest captures first. The store relies on this: it loads only
 //!    as many captures as the amount of the refund needs.
-//! 5. **Limits.** A refund is limited by captured − refunded − disputed, never by the balance: the
+//! 5. **Acquirer.** What the acquirer cannot do with the authorization is refused: see
+//!    [`Capabilities`]. If it captures once, the first capture also voids the rest.
+//! 6. **Limits.** A refund is limited by captured − refunded − disputed, never by the balance: the
 //!    balance can become negative. From [`MAX_STEPS`] steps on, a trail accepts only a void of the
 //!    whole pending amount, a refund of the whole refundable amount, and decisions of disputes. So
 //!    no authorization or money is stuck.
@@ -29,7 +31,7 @@ use super::{
     ledger::{LedgerEntry, LineKind},
     merchant::Pricing,
     money::{Amount, Currency, Factor, Money, Overflow, Ppm, multiply_rounded},
-    payment::OutboxKind,
+    payment::{Capabilities, OutboxKind},
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
 };
@@ -107,6 +109,9 @@ pub struct TransactionState {
     /// The currency of the merchant's balance.
     pub funding: Currency,
     pub pricing: Pricing,
+    pub capabilities: Capabilities,
+    /// Whether [`Capabilities::valid_until`] has passed.
+    pub has_ended: bool,
 }
 
 /// A request for a movement of a transaction.
@@ -144,6 +149,10 @@ pub enum MovementError {
     ExceedsRefundable,
     #[error("is not the currency of the transaction")]
     OtherCurrency,
+    #[error("must be a multiple of {0}: the acquirer of this payment moves no other amounts")]
+    NotAMultiple(i64),
+    #[error("cannot be captured any more: the authorization has ended at the acquirer")]
+    Ended,
     #[error(
         "must be the whole remaining amount, because the transaction already has {MAX_STEPS} steps"
     )]
@@ -199,13 +208,36 @@ impl TransactionState {
                 if currency.is_some_and(|currency| currency != self.currency) {
                     return Err(MovementError::OtherCurrency);
                 }
+                if self.has_ended {
+                    return Err(MovementError::Ended);
+                }
+                self.check_step(amount)?;
                 self.capture(amount.minor(), exchange, fee_exchange)
             }
-            MovementRequest::Refund { amount } => self.refund(amount.minor()),
+            MovementRequest::Refund { amount } => {
+                self.check_step(amount)?;
+                self.refund(amount.minor())
+            }
             MovementRequest::Void { amount } => {
                 self.void(amount.map_or(self.amounts.pending(), Amount::minor))
             }
         }
+    }
+
+    fn check_step(&self, amount: Amount) -> Result<(), MovementError> {
+        let step = self.capabilities.amount_step;
+        if amount.minor().checked_rem(step) == Some(0) {
+            Ok(())
+        } else {
+            Err(MovementError::NotAMultiple(step))
+        }
+    }
+
+    /// The void of the rest that a first capture releases at the acquirer. `None` if it releases
+    /// nothing.
+    pub(crate) fn released(&self) -> Option<TransactionChange> {
+        let rest = Some(self.amounts.pending()).filter(|_| self.capabilities.captures_once);
+        self.void(rest?).ok()
     }
 
     /// The state after a change.

@@ -95,6 +95,11 @@ impl AcquirerId {
         if number == 0 { self.clone() } else { Self(format!("{} ({number})", self.0)) }
     }
 
+    /// The ID of the notification that an authorization has ended as its acquirer said.
+    pub fn of_end(transaction: Id) -> Self {
+        Self(format!("end-{transaction}"))
+    }
+
     /// An ID of the sandbox. It is unique, because the sandbox sends at most one event or dispute
     /// of each `kind` for a `subject`.
     pub fn of_sandbox(kind: &'static str, subject: Id) -> Self {

@@ -43,6 +43,31 @@ named! {
     }
 }
 
+group! {
+    /// What an acquirer can do with an authorization. What it cannot do is refused at once.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct Capabilities {
+        /// Whether the first capture releases the rest of the amount.
+        captures_once: bool = "captures_once",
+        /// Captures and refunds are multiples of this, in minor units.
+        amount_step: i64 = "amount_step",
+        /// When the authorization ends. `None`: the acquirer does not say it.
+        valid_until: Option<Timestamp> = "valid_until",
+    }
+}
+
+impl Capabilities {
+    pub fn have_ended(&self, now: Timestamp) -> bool {
+        self.valid_until.is_some_and(|until| until <= now)
+    }
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Self { captures_once: false, amount_step: 1, valid_until: None }
+    }
+}
+
 /// An acquirer's outcome of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AcquirerOutcome {
@@ -52,6 +77,7 @@ pub enum AcquirerOutcome {
         /// it. `None`: it has not kept the card.
         reference: Option<String>,
         tds: ThreeDSecure,
+        capabilities: Capabilities,
     },
     /// The amount is not authorized.
     Declined(ProcessingError),
@@ -127,6 +153,7 @@ pub(crate) struct PaymentResult<'a> {
     /// The acquirer's reference of the card, if the payment succeeded and the acquirer kept the card.
     pub reference: Option<&'a str>,
     pub tds: ThreeDSecure,
+    pub capabilities: Capabilities,
     /// Whether to send a reversal, because the acquirer may have authorized the amount.
     pub(crate) needs_reversal: bool,
 }
@@ -140,6 +167,7 @@ impl<'a> PaymentResult<'a> {
             error: Some(error),
             reference: None,
             tds: ThreeDSecure::None,
+            capabilities: Capabilities::default(),
             needs_reversal,
         };
         match conclusion {
@@ -147,10 +175,11 @@ impl<'a> PaymentResult<'a> {
                 failed(ProcessingError::TRY_AGAIN, true)
             }
             Conclusion::Answered(outcome) | Conclusion::Found(outcome) => match outcome {
-                AcquirerOutcome::Approved { reference, tds } => Self {
+                AcquirerOutcome::Approved { reference, tds, capabilities } => Self {
                     error: None,
                     reference: reference.as_deref(),
                     tds: *tds,
+                    capabilities: *capabilities,
                     needs_reversal: false,
                 },
                 AcquirerOutcome::Declined(error) => failed(*error, false),
@@ -193,11 +222,13 @@ pub struct OutboxEntry {
     pub amount: i64,
     /// The text for the statement of the customer. `None`: a void or a reversal.
     pub descriptor: Option<Descriptor>,
-    /// Whether the whole amount of the transaction is voided. Then nothing is captured.
-    pub is_fully_voided: bool,
     /// Whether the entry is the first capture of the transaction. The sandbox sends its test
     /// notifications after this one.
     pub is_first_capture: bool,
+    /// Whether nothing is pending, and no later capture follows.
+    pub is_last: bool,
+    /// As in [`Capabilities`].
+    pub captures_once: bool,
 }
 
 named! {
@@ -218,7 +249,8 @@ mod tests {
     use super::*;
 
     fn approved() -> AcquirerOutcome {
-        AcquirerOutcome::Approved { reference: Some("r".to_owned()), tds: ThreeDSecure::Attempt }
+        let (reference, tds) = (Some("r".to_owned()), ThreeDSecure::Attempt);
+        AcquirerOutcome::Approved { reference, tds, capabilities: Capabilities::default() }
     }
 
     #[test]

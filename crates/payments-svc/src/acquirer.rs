@@ -31,8 +31,8 @@ pub(crate) use report::{AcquirerFact, Content, Facts, Report, Subject};
 pub(crate) use sandbox::Sandbox;
 pub(crate) use signature::{SignatureError, SignatureKey};
 pub(crate) use stripe::{
-    Stripe, StripeConfig, StripeError, StripeSetupError, authorization as stripe_authorization,
-    report as stripe_report,
+    Stripe, StripeConfig, StripeError, StripeSetupError, amount_step as stripe_amount_step,
+    authorization as stripe_authorization, report as stripe_report,
 };
 
 /// A request to authorize a payment.
@@ -176,6 +176,11 @@ impl Acquirers {
         AcquirerName::ALL.into_iter().filter(|name| self.is_configured(*name))
     }
 
+    /// The acquirers that report facts without a request. The sandbox reports all in its answers.
+    pub(crate) fn reporting(&self) -> impl Iterator<Item = AcquirerName> {
+        self.names().filter(|name| *name != AcquirerName::Sandbox)
+    }
+
     /// The acquirers that are not configured.
     pub(crate) fn missing(&self) -> impl Iterator<Item = AcquirerName> {
         AcquirerName::ALL.into_iter().filter(|name| !self.is_configured(*name))
@@ -186,6 +191,14 @@ impl Acquirers {
             AcquirerName::Sandbox => true,
             AcquirerName::Http => self.http.is_some(),
             AcquirerName::Stripe => self.stripe.is_some(),
+        }
+    }
+
+    /// Amounts of payments are multiples of this, in minor units.
+    pub(crate) fn amount_step(name: AcquirerName, currency: Currency) -> i64 {
+        match name {
+            AcquirerName::Sandbox | AcquirerName::Http => 1,
+            AcquirerName::Stripe => stripe_amount_step(currency),
         }
     }
 
@@ -279,7 +292,6 @@ impl Acquirers {
         question: FactsQuestion,
     ) -> Result<Facts, NoAnswer> {
         match name {
-            // It reports all facts in its answers.
             AcquirerName::Sandbox => Ok(Facts::default()),
             AcquirerName::Http => {
                 let http = self.http.as_ref().ok_or(NoAnswer::NotConfigured)?;

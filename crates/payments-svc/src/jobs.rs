@@ -31,7 +31,7 @@ use tokio::{
 
 use crate::{
     acquirer::Acquirers,
-    app::Payments,
+    app::{NotificationError, Payments},
     rates::{ExchangeRates, RatesError},
     store::{OldTransaction, Store, StoreError},
 };
@@ -99,7 +99,7 @@ impl Jobs {
                 lease.hold(this.payments.settle_unanswered(acquirer)).await
             }));
         }
-        for acquirer in jobs.acquirers.names() {
+        for acquirer in jobs.acquirers.reporting() {
             let (this, name) = job("reading facts of the acquirer");
             let lease = Lease::new(jobs.store.clone(), format!("facts {}", acquirer.name()));
             tasks.spawn(every(jobs.facts_interval, name, async move || {
@@ -173,7 +173,8 @@ impl Jobs {
     /// Voids the pending amounts of old transactions. Each transaction is checked once, because a
     /// pending amount never grows. A transaction that cannot be voided ends the run, and the next
     /// run begins with it.
-    async fn expire(&self) -> Result<(), StoreError> {
+    async fn expire(&self) -> Result<(), NotificationError> {
+        self.payments.void_ended().await?;
         loop {
             let expiring = self.store.old_transactions(self.authorization_ttl).await?;
             let mut through = None;
@@ -184,7 +185,8 @@ impl Jobs {
                 through = Some(transaction);
             }
             let Some(through) = through else { return Ok(()) };
-            let _recorded = self.store.write(SaveExpiryCursor { through }).await?;
+            let cursor = SaveExpiryCursor { through: Some(through), ended: None };
+            let _recorded = self.store.write(cursor).await?;
         }
     }
 

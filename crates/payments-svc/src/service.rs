@@ -182,7 +182,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
-    let report_metrics = ReportMetrics::new(&registry)?;
+    let report_metrics = ReportMetrics::new(&registry, acquirers.reporting())?;
     // A connection needs one open file: its socket.
     let connections = Connections::new(&config.clients, 1);
     let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());

@@ -64,13 +64,14 @@ fn the_code_of_the_protocol_verifies_and_signs_its_example() {
 }
 
 #[test]
-fn the_notification_of_the_protocol_satisfies_its_schema() {
+fn the_examples_of_the_protocol_satisfy_their_schemas() {
     let pages = page::pages();
     let page = pages.iter().find(|page| page.path == PAGE).unwrap();
-    for notification in page.blocks_of(&["json"]) {
-        acquirer::DOCUMENT.check_text("/components/schemas/OperationRefused", notification);
+    let schemas = ["Approved", "OperationRefused", "Facts"];
+    for (schema, example) in schemas.iter().zip(page.blocks_of(&["json"])) {
+        acquirer::DOCUMENT.check_text(&format!("/components/schemas/{schema}"), example);
     }
-    assert_eq!(page.blocks_of(&["json"]).count(), 1);
+    assert_eq!(page.blocks_of(&["json"]).count(), schemas.len());
 }
 
 /// The output of a Python program with these values as its input.

@@ -367,7 +367,7 @@ async fn grow(place: &Stopped, copies: u32) {
     let values = format!("{transaction}, {line}, {rest}");
     copy("trail", &format!("{key}, line, {rest}"), &values, &of_largest("trail", key));
     let rest = "merchant, test, pending_payment, created, currency, amount, captured, steps, \
-        descriptor, tds, recurring, has_custom";
+        descriptor, tds, recurring, has_custom, captures_once, amount_step";
     copy("transactions", &format!("id, {rest}"), &format!("{transaction}, {rest}"), largest);
     let one = if place.database().is_some() { "shard = 0" } else { "TRUE" };
     place.change(&format!(

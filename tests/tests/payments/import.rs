@@ -65,7 +65,7 @@ pub(crate) fn is_empty(database: &Database) -> bool {
     // A service that only migrated has looked at its clock.
     let names = tables.names().filter(|name| *name != "clock");
     let mut rows = names.flat_map(|name| tables.rows(name, &tables));
-    rows.all(|row| row == r#"{"only":1,"through":"000000000000000000000000"}"#)
+    rows.all(|row| row == r#"{"ended":0,"only":1,"through":"000000000000000000000000"}"#)
 }
 
 /// With these settings, a payment that waits for its acquirer stays pending.
@@ -193,6 +193,8 @@ async fn filled() -> Filled {
          SELECT line, randomblob(32), \"transaction\", movement, amount, step, 1, 0 FROM trail
          WHERE movement = 'refund' LIMIT 1",
     );
+    place.change("INSERT INTO facts_positions VALUES ('http', 'evt 1')");
+    place.change("UPDATE transactions SET valid_until = created * 2");
     place.change("UPDATE apps SET pending_advance = id WHERE advances IS NOT NULL");
     // The sandbox needs no IDs of authorizations.
     for table in ["pending_payments", "transactions"] {

@@ -10,6 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
+mod capabilities;
 mod facts;
 mod faults;
 mod reconcile;

@@ -207,31 +207,64 @@ async fn the_rest_of_a_capture_is_released_with_it() {
     let (stripe, service, merchant) = shop().await;
     let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
     paid.void(400).await;
-    paid.capture(500).await;
-    paid.void(100).await;
+    let captured = paid.capture(500).await;
+    let amounts = ["capturedAmount", "voidedAmount", "pendingAmount"].map(|name| &captured[name]);
+    assert_eq!(amounts, [&json!(500), &json!(500), &json!(0)]);
+    paid.ask(Move::Capture, &json!({ "amount": 100 })).await.names(&["amount"]);
     sent(&service).await;
     assert_eq!(only_intent(&stripe)["status"], "succeeded");
+    assert_eq!(stripe.requests("POST", "/capture").len(), 1);
     assert!(stripe.requests("POST", "/cancel").is_empty());
 }
 
 #[tokio::test]
-async fn a_second_capture_is_refused_and_reversed() {
+async fn several_captures_are_possible_where_stripe_offers_them() {
     let (stripe, service, merchant) = shop().await;
-    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
-    paid.capture(600).await;
-    sent(&service).await;
-    paid.capture(300).await;
-    let path = format!("/events?limit=1&filter[merchantId]={}", merchant.id);
-    let path = format!("{path}&filter[type]=acquirer.refused");
-    let refused = until(async || merchant.app.list(&path).await.pop()).await;
-    assert_eq!(refused["transactionId"], json!(paid.id));
-    sent(&service).await;
-    let shown = paid.fetch().await;
-    let amounts = ["capturedAmount", "voidedAmount", "pendingAmount"].map(|name| &shown[name]);
-    assert_eq!(amounts, [&json!(600), &json!(300), &json!(100)]);
+    stripe.offer_multicapture();
+    for last in [Move::Capture, Move::Void] {
+        let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+        for (action, amount) in [(Move::Capture, 300), (Move::Void, 200), (last, 500)] {
+            paid.make(action, &json!({ "amount": amount })).await;
+            sent(&service).await;
+        }
+    }
+    let intents = stripe.payment_intents();
+    let books = intents.iter().map(|intent| stripe.books(intent["id"].as_str().unwrap()));
+    let books: Vec<_> = books.map(|books| books.captured).collect();
+    assert_eq!(books, [800, 300]);
     let captures = stripe.requests("POST", "/capture");
-    let amounts: Vec<_> = captures.iter().map(|it| it.member("amount_to_capture")).collect();
-    assert_eq!(amounts, [Some("600"), Some("300")]);
+    let finals: Vec<_> = captures.iter().map(|it| it.member("final_capture")).collect();
+    assert_eq!(finals, [Some("false"), None, Some("false")]);
+    assert_eq!(stripe.requests("POST", "/cancel").len(), 1);
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn a_third_decimal_is_refused_before_stripe_is_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let stripe = Stripe::start().await;
+    let now = now(&Service::with(&[]).await).await;
+    let file = published_of(&[("KWD", "0.36")], &directory, 0, now);
+    let service = stripe.service(&[("PAYMENTS_RATES_FILE", &file)]).await;
+    let merchant = live_merchant(&service.app().await).await;
+    merchant.charge(&merchant.payment(GOOD, "KWD", 1001)).await.names(&["amount"]);
+    assert!(stripe.payment_intents().is_empty());
+    let paid = merchant.pay_with(GOOD, "KWD", 1230).await;
+    paid.ask(Move::Capture, &json!({ "amount": 1001 })).await.names(&["amount"]);
+    paid.capture(1230).await;
+    paid.ask(Move::Refund, &json!({ "amount": 1 })).await.names(&["amount"]);
+    paid.refund(10).await;
+    sent(&service).await;
+}
+
+#[tokio::test]
+async fn nothing_is_captured_after_stripe_has_released_the_amount() {
+    let (stripe, _service, merchant) = shop().await;
+    stripe.authorizations_last(1);
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    let voided = async || (paid.fetch().await["voidedAmount"] == 1000).then_some(());
+    until(voided).await;
+    paid.ask(Move::Capture, &json!({ "amount": 100 })).await.names(&["amount"]);
 }
 
 #[tokio::test]

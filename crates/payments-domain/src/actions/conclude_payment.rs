@@ -67,6 +67,7 @@ impl Action for ConcludePayment {
             descriptor: payment.descriptor,
             card: card.cloned().or(challenge.map(|challenge| challenge.card)),
             tds: result.tds,
+            capabilities: result.capabilities,
             recurring: payment.recurring,
             reference: result.reference.map(str::to_owned),
             has_custom: payment.custom.is_some(),

@@ -41,11 +41,16 @@ impl Action for Move {
         let Self { transaction, request, descriptor, .. } = self;
         let loaded = batch.loaded.transactions.get(transaction).ok_or(Rejection::NotFound)?;
         let change = loaded.state.decide(request)?;
-        if let MovementRequest::Capture { .. } = request
-            && batch.balance(loaded.merchant, change.balance)?.minor > MAX_BALANCE
-        {
+        let is_capture = matches!(request, MovementRequest::Capture { .. });
+        if is_capture && batch.balance(loaded.merchant, change.balance)?.minor > MAX_BALANCE {
             return Err(MovementError::from(Overflow).into());
         }
-        batch.book_movement(*transaction, request.outbox_kind(), change, descriptor.as_ref())
+        let released = loaded.state.clone().apply(&change).released().filter(|_| is_capture);
+        let kind = request.outbox_kind();
+        let moved = batch.book_movement(*transaction, kind, change, descriptor.as_ref())?;
+        match released {
+            Some(released) => batch.void_ended(*transaction, released),
+            None => Ok(moved),
+        }
     }
 }

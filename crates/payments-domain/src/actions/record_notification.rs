@@ -1,7 +1,7 @@
 use crate::{
     AcquirerEvent, AcquirerId, Claim, Decision, EventType, Exchange, Fact, FraudAlert, Id,
     MovementError, Notification, NotificationResult, OpenedDispute, Overflow, Slice,
-    TransactionChange, TransactionState, TransactionVersion,
+    TransactionChange,
     write::{
         Action, Batch, CapturesToLoad, DisputeRow, MOVEMENT_ROWS, Needs, NotificationRow,
         Rejection, SliceRow, StepOrigin, captures,
@@ -62,7 +62,7 @@ impl Action for RecordNotification {
             NotificationResult::None | NotificationResult::Wait(_) => {}
             NotificationResult::Alert => alert(batch, merchant, notification),
             NotificationResult::Refuse(operation) => batch.refuse(*transaction, operation)?,
-            NotificationResult::Void(change) => void(batch, merchant, *transaction, change)?,
+            NotificationResult::Void(void) => drop(batch.void_ended(*transaction, void)?),
             NotificationResult::Inquire => inquire(batch, merchant, notification),
             NotificationResult::Open(opening, end) => {
                 open_dispute(batch, merchant, notification, inquiry, (opening, end))?
@@ -93,21 +93,6 @@ fn alert(batch: &mut Batch, merchant: Id, notification: &Notification) {
     });
     let fact = Fact::Fraud { transaction, alert: id };
     batch.add_event(merchant, EventType::FraudReported, fact);
-}
-
-/// Voids the rest of an authorization that has ended. The acquirer needs no request for it.
-fn void(
-    batch: &mut Batch,
-    merchant: Id,
-    transaction: Id,
-    change: TransactionChange,
-) -> Result<(), Rejection> {
-    batch.record_change(transaction, change, None, StepOrigin::Expiry)?;
-    let loaded = batch.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
-    let TransactionState { steps, amounts, .. } = loaded.state;
-    let version = TransactionVersion { transaction, steps, disputed: amounts.disputed };
-    batch.add_event(merchant, EventType::TransactionVoided, Fact::Transaction(version));
-    Ok(())
 }
 
 fn inquire(batch: &mut Batch, merchant: Id, notification: &Notification) {

@@ -1,23 +1,31 @@
+use jiff::Timestamp;
+
 use crate::{
     Id,
     write::{Action, Batch, ExpiryRow, Needs, Rejection},
 };
 
-/// Record that the expiry job has checked all transactions up to this one.
+/// Record how far the expiry job is. `None` changes nothing.
 #[derive(Debug)]
 pub struct SaveExpiryCursor {
-    pub through: Id,
+    /// It has checked all transactions up to this one.
+    pub through: Option<Id>,
+    /// It has voided all authorizations that acquirers end until then.
+    pub ended: Option<Timestamp>,
 }
 
 impl Action for SaveExpiryCursor {
     type Outcome = ();
 
-    fn needs(&self, _: &mut Needs) {}
+    fn needs(&self, needs: &mut Needs) {
+        needs.rows.expiry.insert(true);
+    }
 
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
-        let before = batch.rows.expiry.get(&true).map_or(Id::MIN, |row| row.through);
-        let through = before.max(self.through);
-        batch.rows.expiry.update(ExpiryRow { only: true, through });
+        let row = *batch.rows.expiry.get(&true).ok_or(Rejection::NotFound)?;
+        let through = self.through.map_or(row.through, |through| through.max(row.through));
+        let ended = self.ended.map_or(row.ended, |ended| ended.max(row.ended));
+        batch.rows.expiry.update(ExpiryRow { through, ended, ..row });
         Ok(())
     }
 }

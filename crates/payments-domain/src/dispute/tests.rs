@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Account, Currency, MovementRequest, Pricing};
+use crate::{Account, Capabilities, Currency, MovementRequest, Pricing};
 
 /// EUR to DKK.
 fn kroner() -> Exchange {
@@ -23,6 +23,8 @@ fn authorized() -> TransactionState {
             flat: "EUR:25".parse().unwrap(),
             dispute: "EUR:3500".parse().unwrap(),
         },
+        capabilities: Capabilities::default(),
+        has_ended: false,
     }
 }
 

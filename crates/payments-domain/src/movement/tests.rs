@@ -26,6 +26,8 @@ fn authorized(amount: i64, funding: &str) -> TransactionState {
         captures: Vec::new(),
         funding: currency(funding),
         pricing: pricing(),
+        capabilities: Capabilities::default(),
+        has_ended: false,
     }
 }
 
@@ -245,5 +247,33 @@ proptest! {
         if let Ok(change) = authorized(Amount::MAX, "DKK").decide(&request) {
             prop_assert!(change.booking.unwrap().entry.is_balanced());
         }
+    }
+}
+
+#[test]
+fn what_the_acquirer_cannot_do_is_refused() {
+    let mut state = authorized(1000, "EUR");
+    state.capabilities.amount_step = 10;
+    let in_euros = |minor| capture(minor, Exchange::IDENTITY);
+    assert_eq!(state.decide(&in_euros(15)), Err(MovementError::NotAMultiple(10)));
+    let captured = state.decide(&in_euros(20)).unwrap();
+    let captured = state.clone().apply(&captured);
+    assert_eq!(captured.decide(&refund(15)), Err(MovementError::NotAMultiple(10)));
+    assert!(captured.decide(&refund(10)).is_ok());
+    state.has_ended = true;
+    assert_eq!(state.decide(&in_euros(20)), Err(MovementError::Ended));
+    assert!(state.decide(&MovementRequest::Void { amount: None }).is_ok());
+}
+
+#[test]
+fn a_first_capture_releases_the_rest_if_the_acquirer_captures_once() {
+    for (captures_once, captured, released) in
+        [(true, 400, Some(600)), (true, 1000, None), (false, 400, None)]
+    {
+        let mut state = authorized(1000, "EUR");
+        state.capabilities.captures_once = captures_once;
+        let change = state.decide(&capture(captured, Exchange::IDENTITY)).unwrap();
+        let void = state.apply(&change).released();
+        assert_eq!(void.map(|void| void.amount), released, "{captures_once} {captured}");
     }
 }

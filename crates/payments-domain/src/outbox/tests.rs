@@ -23,8 +23,9 @@ fn entry(number: usize, transaction: usize) -> OutboxEntry {
         currency: "EUR".parse().unwrap(),
         amount: 1,
         descriptor: None,
-        is_fully_voided: false,
         is_first_capture: false,
+        is_last: false,
+        captures_once: false,
     }
 }
 

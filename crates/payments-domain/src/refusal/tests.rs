@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::{DisputedPart, RefusedStep};
 use crate::{
-    Amount, Amounts, Currency, Exchange, Movement, MovementRequest, Pricing, TransactionChange,
-    TransactionState,
+    Amount, Amounts, Capabilities, Currency, Exchange, Movement, MovementRequest, Pricing,
+    TransactionChange, TransactionState,
 };
 
 fn authorized(amount: i64) -> TransactionState {
@@ -22,6 +22,8 @@ fn authorized(amount: i64) -> TransactionState {
             flat: "EUR:25".parse().unwrap(),
             dispute: "EUR:3500".parse().unwrap(),
         },
+        capabilities: Capabilities::default(),
+        has_ended: false,
     }
 }
 

@@ -46,6 +46,21 @@ impl Batch {
         Ok(Moved { version, last })
     }
 
+    /// Voids what the acquirer releases by itself.
+    pub(crate) fn void_ended(
+        &mut self,
+        transaction: Id,
+        void: TransactionChange,
+    ) -> Result<Moved, Rejection> {
+        let disputed = void.amounts.disputed;
+        self.record_change(transaction, void, None, StepOrigin::Expiry)?;
+        let loaded = self.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
+        let (merchant, steps) = (loaded.merchant, loaded.state.steps);
+        let version = TransactionVersion { transaction, steps, disputed };
+        self.add_event(merchant, EventType::TransactionVoided, Fact::Transaction(version));
+        Ok(Moved { version, last: None })
+    }
+
     /// Records a change of a transaction: its amounts, its captures, the step of its trail if it
     /// has one, and the booking if money moved. If it fails, nothing is changed.
     pub(crate) fn record_change(

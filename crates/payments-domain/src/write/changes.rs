@@ -46,7 +46,7 @@ pub(crate) enum StepOrigin {
     Dispute(Id),
     /// The acquirer refused the step with this index, which this step reverses.
     Refusal(u32),
-    /// The authorization ended at the acquirer.
+    /// The acquirer has released the rest of the authorization.
     Expiry,
 }
 

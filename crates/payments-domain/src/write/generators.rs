@@ -15,8 +15,8 @@ use sql::Row as _;
 
 use crate::{
     AcquirerEvent, AcquirerId, AcquirerKey, AcquirerName, AcquirerOutcome, AdvanceBy, Amount,
-    ApiKeyDigest, ApiKeyUse, Card, CardOnFile, Claim, Conclusion, Country, Currency, CustomData,
-    Decision, Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor,
+    ApiKeyDigest, ApiKeyUse, Capabilities, Card, CardOnFile, Claim, Conclusion, Country, Currency,
+    CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor,
     DisableReason, Email, EventType, EventTypes, Exchange, Expiry, Failures, FraudReason, Iban, Id,
     LinkSecret, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification,
     Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress,
@@ -138,7 +138,7 @@ const MONEY: Kinds = &[
         // One job at a time checks the transactions, in order of their IDs.
         let through = it.tables.expiry[&true].through;
         let next = it.tables.transactions.keys().find(|id| **id > through);
-        SaveExpiryCursor { through: *next.unwrap_or(&through) }.into()
+        SaveExpiryCursor { through: next.copied(), ended: Some(at(it.second.into())) }.into()
     }),
     (1, delete_keys),
 ];
@@ -416,8 +416,14 @@ fn begin(it: &Choice<'_>) -> Write {
 }
 
 fn conclude(it: &Choice<'_>) -> Write {
-    let reference = (it.choice % 4 > 0).then(|| "card".to_owned());
-    let approved = AcquirerOutcome::Approved { reference, tds: ThreeDSecure::Full };
+    let ends = it.choice.is_multiple_of(6);
+    let capabilities = Capabilities {
+        captures_once: it.choice.is_multiple_of(4),
+        amount_step: if it.choice.is_multiple_of(5) { 2 } else { 1 },
+        valid_until: ends.then(|| at(u32::from(it.second) % 50)),
+    };
+    let reference = (!it.choice.is_multiple_of(4)).then(|| "card".to_owned());
+    let approved = AcquirerOutcome::Approved { reference, tds: ThreeDSecure::Full, capabilities };
     let conclusion = match it.second % 7 {
         0..=2 => Conclusion::Answered(approved),
         3 => Conclusion::Answered(AcquirerOutcome::Declined(ProcessingError::DECLINED)),

@@ -21,7 +21,7 @@ use crate::{
 impl Tables {
     /// A new database.
     pub fn new() -> Self {
-        let cursor = ExpiryRow { only: true, through: Id::MIN };
+        let cursor = ExpiryRow { only: true, through: Id::MIN, ended: Timestamp::UNIX_EPOCH };
         Self { expiry: BTreeMap::from([(true, cursor)]), ..Self::default() }
     }
 
@@ -37,7 +37,7 @@ impl Tables {
         self.load_rows(&needs.rows, &mut known.rows);
         for (&id, &captures) in &needs.transactions {
             if self.transactions.contains_key(&id) {
-                let loaded = self.loaded(id, captures);
+                let loaded = self.loaded(id, captures, now);
                 let balance = (loaded.merchant, free);
                 load(&mut known.rows.balances, &self.balances, &[balance]);
                 known.transactions.insert(id, loaded);
@@ -133,6 +133,7 @@ impl Tables {
                 merchant_apps: self.merchant_apps.keys().copied().collect(),
                 used_links: self.used_links.keys().copied().collect(),
                 keys: self.keys.keys().cloned().collect(),
+                expiry: self.expiry.keys().copied().collect(),
                 ..RowKeys::default()
             },
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
@@ -171,7 +172,8 @@ impl Tables {
         (transaction, steps)
     }
 
-    fn loaded(&self, id: Id, captures: CapturesToLoad) -> LoadedTransaction {
+    fn loaded(&self, id: Id, captures: CapturesToLoad, now: Timestamp) -> LoadedTransaction {
+        let capabilities = self.transactions[&id].capabilities;
         let (transaction, steps) = self.transaction(id);
         let merchant = &self.merchants[&transaction.merchant];
         let mut available = 0;
@@ -195,6 +197,8 @@ impl Tables {
                 captures: own.map(|(_, row)| row.capture()).filter(is_needed).collect(),
                 funding: merchant.details.currency,
                 pricing: merchant.pricing,
+                capabilities,
+                has_ended: capabilities.have_ended(now),
             },
             disputed: BTreeMap::new(),
         }

@@ -6,12 +6,13 @@ use sql::{group, row, rows};
 
 use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};
 use crate::{
-    Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, Capture, Card,
-    CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor, DisableReason,
-    Dispute, DisputeState, EventType, Fact, Failures, FraudAlert, Id, LineKind, LinkDigest,
-    LinkSecret, Merchant, Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat,
-    PayoutRun, ProcessingError, Progress, Reason, RequestDigest, Retry, SandboxClock, SavedCard,
-    Slice, Step, ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
+    Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, Capabilities,
+    Capture, Card, CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor,
+    DisableReason, Dispute, DisputeState, EventType, Fact, Failures, FraudAlert, Id, LineKind,
+    LinkDigest, LinkSecret, Merchant, Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout,
+    PayoutFormat, PayoutRun, ProcessingError, Progress, Reason, RequestDigest, Retry, SandboxClock,
+    SavedCard, Slice, Step, ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets,
+    WebhookUpdate,
 };
 
 rows! {
@@ -307,6 +308,7 @@ row! {
             descriptor: Descriptor = "descriptor",
             card: Option<Card> = ..,
             tds: ThreeDSecure = "tds",
+            capabilities: Capabilities = ..,
             recurring: bool = "recurring",
             /// The acquirer's reference of the card. `None` if the payment failed, or the card was not
             /// kept.
@@ -474,9 +476,14 @@ impl KeyRow {
 
 row! {
     /// How far the expiry job is: the only row of its table.
+    #[derive(Copy)]
     pub struct ExpiryRow in "expiry" {
         key { only: bool = "only" }
-        changing { through: Id = "through" }
+        changing {
+            through: Id = "through",
+            /// Authorizations whose acquirer ends them until then were voided.
+            ended: Timestamp = "ended",
+        }
     }
 }
 

@@ -191,6 +191,10 @@ CREATE TABLE transactions (
     acquirer_key bytea,
     acquirer text,
     "authorization" text, -- the acquirer's ID of it, if it needs one
+    -- What the acquirer can do with the authorization.
+    captures_once boolean NOT NULL,
+    amount_step bigint NOT NULL CHECK (amount_step > 0),
+    valid_until bigint,
     CHECK (captured >= 0 AND voided >= 0 AND captured + voided <= amount),
     -- While only a capture is reversed, more is refunded than captured.
     CHECK (refunded >= 0 AND disputed >= 0)
@@ -198,16 +202,18 @@ CREATE TABLE transactions (
 CREATE INDEX transactions_of_merchants ON transactions (merchant, id);
 CREATE INDEX failed_transactions ON transactions (merchant, id) WHERE error IS NOT NULL;
 CREATE INDEX successful_transactions ON transactions (merchant, id) WHERE error IS NULL;
+CREATE INDEX ending_authorizations ON transactions (valid_until) WHERE valid_until IS NOT NULL;
 CREATE INDEX authorized_transactions ON transactions ("authorization")
     WHERE "authorization" IS NOT NULL;
 
 -- What is pending of a transaction never grows. So it is looked at once, when it becomes too old. All
--- up to this one were. One row.
+-- up to this one were, and all that acquirers have ended until then. One row.
 CREATE TABLE expiry (
     "only" boolean PRIMARY KEY CHECK ("only"),
-    through bytea NOT NULL
+    through bytea NOT NULL,
+    ended bigint NOT NULL
 );
-INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'));
+INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'), 0);
 
 -- How far the facts of each acquirer are booked.
 CREATE TABLE facts_positions (

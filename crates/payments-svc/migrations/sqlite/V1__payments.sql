@@ -146,6 +146,10 @@ CREATE TABLE transactions (
     acquirer_key BLOB,
     acquirer TEXT,
     "authorization" TEXT, -- the acquirer's ID of it, if it needs one
+    -- What the acquirer can do with the authorization.
+    captures_once INTEGER NOT NULL,
+    amount_step INTEGER NOT NULL CHECK (amount_step > 0),
+    valid_until INTEGER,
     CHECK (captured >= 0 AND voided >= 0 AND captured + voided <= amount),
     -- While only a capture is reversed, more is refunded than captured.
     CHECK (refunded >= 0 AND disputed >= 0)
@@ -153,16 +157,18 @@ CREATE TABLE transactions (
 CREATE INDEX transactions_of_merchants ON transactions (merchant, id);
 CREATE INDEX failed_transactions ON transactions (merchant, id) WHERE error IS NOT NULL;
 CREATE INDEX successful_transactions ON transactions (merchant, id) WHERE error IS NULL;
+CREATE INDEX ending_authorizations ON transactions (valid_until) WHERE valid_until IS NOT NULL;
 CREATE INDEX authorized_transactions ON transactions ("authorization")
     WHERE "authorization" IS NOT NULL;
 
 -- What is pending of a transaction never grows. So it is looked at once, when it becomes too old. All
--- up to this one were. One row.
+-- up to this one were, and all that acquirers have ended until then. One row.
 CREATE TABLE expiry (
     "only" INTEGER PRIMARY KEY CHECK ("only" = 1),
-    through BLOB NOT NULL
+    through BLOB NOT NULL,
+    ended INTEGER NOT NULL
 ) STRICT;
-INSERT INTO expiry VALUES (1, zeroblob(12));
+INSERT INTO expiry VALUES (1, zeroblob(12), 0);
 
 -- How far the facts of each acquirer are booked.
 CREATE TABLE facts_positions (

@@ -18,8 +18,8 @@ use common::{
 };
 use jiff::Timestamp;
 use payments_domain::{
-    AcquirerId, AcquirerKey, AcquirerOutcome, Authorization, Challenge, ChallengeAnswer,
-    OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure,
+    AcquirerId, AcquirerKey, AcquirerOutcome, Authorization, Capabilities, Challenge,
+    ChallengeAnswer, OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure, acquirer_time,
 };
 use reqwest::{
     Client, Method, StatusCode, Url,
@@ -49,6 +49,9 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The maximum length of an answer.
 const MAX_ANSWER: usize = 64 * 1024;
+
+/// The largest step of amounts: a whole unit of any currency.
+const MAX_AMOUNT_STEP: i64 = 10_000;
 
 pub(crate) struct HttpConfig {
     pub(crate) url: Url,
@@ -143,11 +146,22 @@ struct ReversalBody {
 #[derive(Deserialize)]
 #[serde(tag = "status", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Answer {
-    Approved { card_reference: String, three_d_secure: String },
-    Declined { code: u8 },
-    Challenge { url: String },
+    Approved {
+        card_reference: String,
+        three_d_secure: String,
+        #[serde(default)]
+        capabilities: CapabilitiesAnswer,
+    },
+    Declined {
+        code: u8,
+    },
+    Challenge {
+        url: String,
+    },
     Done,
-    Refused { reason: String },
+    Refused {
+        reason: String,
+    },
     Pending,
 }
 
@@ -156,6 +170,38 @@ struct FactsAnswer {
     facts: Vec<Box<RawValue>>,
     /// Whether there are later ones.
     more: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct CapabilitiesAnswer {
+    captures: Captures,
+    amount_step: Option<i64>,
+    valid_until: Option<String>,
+}
+
+#[derive(Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Captures {
+    Once,
+    #[default]
+    Several,
+}
+
+impl CapabilitiesAnswer {
+    fn read(self) -> Result<Capabilities, HttpError> {
+        let Self { captures, amount_step, valid_until } = self;
+        let valid_until = valid_until.map(|time| acquirer_time(&time)).transpose();
+        let amount_step = amount_step.unwrap_or(1);
+        if !(1..=MAX_AMOUNT_STEP).contains(&amount_step) {
+            return Err(HttpError::Malformed);
+        }
+        Ok(Capabilities {
+            captures_once: captures == Captures::Once,
+            amount_step,
+            valid_until: valid_until.map_err(|_| HttpError::Malformed)?,
+        })
+    }
 }
 
 impl Http {
@@ -437,9 +483,10 @@ fn read(answer: &[u8]) -> Result<Answer, HttpError> {
 
 fn authorization_response(answer: Answer) -> Result<AuthorizationResponse, NoAnswer> {
     Ok(match answer {
-        Answer::Approved { card_reference, three_d_secure } => {
+        Answer::Approved { card_reference, three_d_secure, capabilities } => {
             let tds = ThreeDSecure::from_name(&three_d_secure).ok_or(HttpError::Malformed)?;
-            let approved = AcquirerOutcome::Approved { reference: Some(card_reference), tds };
+            let (reference, capabilities) = (Some(card_reference), capabilities.read()?);
+            let approved = AcquirerOutcome::Approved { reference, tds, capabilities };
             AuthorizationResponse::Outcome(approved)
         }
         Answer::Declined { code } => {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use payments_domain::{
-    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, Authorization, CardDetails, Challenge,
-    ChallengeAnswer, Claim, FraudReason, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
+    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, Authorization, Capabilities, CardDetails,
+    Challenge, ChallengeAnswer, Claim, FraudReason, Notification, OutboxEntry, ProcessingError,
+    ThreeDSecure,
 };
 use tokio::time::sleep;
 
@@ -153,7 +154,8 @@ fn completed(reference: &str, answer: ChallengeAnswer) -> AcquirerOutcome {
 }
 
 fn approved(reference: String, tds: ThreeDSecure) -> AcquirerOutcome {
-    AcquirerOutcome::Approved { reference: Some(reference), tds }
+    let (reference, capabilities) = (Some(reference), Capabilities::default());
+    AcquirerOutcome::Approved { reference, tds, capabilities }
 }
 
 fn reference(card: &CardDetails) -> String {
@@ -207,9 +209,11 @@ mod tests {
 
     fn judged(number: &str, year: i64) -> Result<String, u8> {
         match judge(&card(number, year), now()) {
-            AcquirerOutcome::Approved { reference: Some(reference), tds: ThreeDSecure::None } => {
-                Ok(reference)
-            }
+            AcquirerOutcome::Approved {
+                reference: Some(reference),
+                tds: ThreeDSecure::None,
+                ..
+            } => Ok(reference),
             AcquirerOutcome::Approved { .. } => panic!("3-D Secure, or a card that is not kept"),
             AcquirerOutcome::Declined(error) => Err(error.code()),
         }

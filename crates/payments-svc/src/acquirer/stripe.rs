@@ -31,6 +31,7 @@ mod event;
 mod facts;
 mod payment_intent;
 
+pub(crate) use amount::amount_step;
 use amount::stripe_units;
 use client::{Client, Form, nothing};
 pub(crate) use client::{StripeError, authorization};
@@ -39,8 +40,8 @@ use payment_intent::{
     Created, List, Made, PaymentIntent, PaymentMethod, Refund, SetupIntent, SetupStatus, Status,
 };
 use payments_domain::{
-    AcquirerOutcome, Authorization, Card, CardDetails, CardToken, Challenge, ChallengeAnswer,
-    Currency, Descriptor, OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure,
+    AcquirerOutcome, Authorization, Capabilities, Card, CardDetails, CardToken, Challenge,
+    ChallengeAnswer, Currency, Descriptor, OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure,
 };
 
 /// The code of a refusal, because the state of the PaymentIntent does not allow the request.
@@ -109,6 +110,7 @@ impl Stripe {
             .with("currency", &request.currency.code().to_ascii_lowercase())
             .with("capture_method", "manual")
             .with("payment_method_types[]", "card")
+            .with("payment_method_options[card][request_multicapture]", "if_available")
             .with("metadata[operation]", &key)
             .with("metadata[merchant]", &request.merchant.to_string());
         let form = match &request.source {
@@ -181,7 +183,8 @@ impl Stripe {
         Ok(match self.client.post("v1/setup_intents", form, None, nothing).await? {
             SetupIntent { status: SetupStatus::Succeeded, payment_method: Some(card) } => {
                 let reference = Some(format!("{customer}/{card}"));
-                AcquirerOutcome::Approved { reference, tds: ThreeDSecure::None }
+                let (tds, capabilities) = (ThreeDSecure::None, Capabilities::default());
+                AcquirerOutcome::Approved { reference, tds, capabilities }
             }
             SetupIntent { status: SetupStatus::RequiresAction, .. } => {
                 AcquirerOutcome::Declined(ProcessingError::NEEDS_3D_SECURE)
@@ -265,7 +268,7 @@ impl Stripe {
         let done = match entry.kind {
             OutboxKind::Capture => self.capture(id, amount, entry, &key).await,
             OutboxKind::Refund => return self.refund(id, amount, &key).await,
-            OutboxKind::Void if !entry.is_fully_voided => Ok(()),
+            OutboxKind::Void if !entry.is_last => Ok(()),
             OutboxKind::Void | OutboxKind::Reverse => self.release(id).await,
         };
         match done {
@@ -291,15 +294,13 @@ impl Stripe {
             OutboxKind::Refund => {
                 return Ok(self.find_refund(id, &key).await?.map(executed));
             }
-            OutboxKind::Void if !entry.is_fully_voided => true,
-            OutboxKind::Void | OutboxKind::Reverse => {
-                self.payment_intent(id).await?.status == Status::Canceled
-            }
+            OutboxKind::Void if !entry.is_last => true,
+            OutboxKind::Void | OutboxKind::Reverse => self.payment_intent(id).await?.is_released(),
         };
         Ok(is_done.then(|| Execution::Done(Vec::new())))
     }
 
-    /// Captures an amount. Stripe releases the rest, and refuses a second capture.
+    /// Captures an amount. Stripe releases the rest, unless more captures may follow.
     async fn capture(
         &self,
         id: &str,
@@ -310,7 +311,10 @@ impl Stripe {
         let form = expanded()
             .with("amount_to_capture", &amount.to_string())
             .with("metadata[capture]", key);
-        let form = with_suffix(form, entry.descriptor.as_ref());
+        let mut form = with_suffix(form, entry.descriptor.as_ref());
+        if !entry.captures_once && !entry.is_last {
+            form = form.with("final_capture", "false");
+        }
         let find = || self.find_intent(id, |found| found.is_captured_by(key));
         match self.client.post(&intent(id, "/capture"), form, None, find).await {
             Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
@@ -321,11 +325,11 @@ impl Stripe {
         }
     }
 
-    /// Releases the whole amount.
+    /// Releases what is not captured.
     async fn release(&self, id: &str) -> Result<(), StripeError> {
         match self.cancel(id).await {
             Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
-                let is_repeat = self.payment_intent(id).await?.status == Status::Canceled;
+                let is_repeat = self.payment_intent(id).await?.is_released();
                 if is_repeat { Ok(()) } else { Err(StripeError::Refused(refusal)) }
             }
             canceled => canceled.map(drop),
@@ -380,7 +384,7 @@ impl Stripe {
     }
 
     async fn cancel(&self, id: &str) -> Result<PaymentIntent, StripeError> {
-        let find = || self.find_intent(id, |found| found.status == Status::Canceled);
+        let find = || self.find_intent(id, PaymentIntent::is_released);
         self.client.post(&intent(id, "/cancel"), expanded(), None, find).await
     }
 }

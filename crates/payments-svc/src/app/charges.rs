@@ -37,8 +37,8 @@ use common::error::Cause;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use payments_domain::{
     AcquirerKey, AcquirerName, AcquirerOutcome, Authorization, Card, CardDetails, CardToken,
-    Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, Payment, ProcessingError,
-    Receipt, UnansweredPayment,
+    Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, MovementError, Payment,
+    ProcessingError, Receipt, UnansweredPayment,
     actions::{
         BeginPayment, ChallengePayment, ConcludePayment, PaymentBegun, PaymentConcluded,
         PreparePayment,
@@ -55,8 +55,8 @@ use super::{
 };
 use crate::{
     acquirer::{
-        AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, NoAnswer,
-        Preparation,
+        Acquirers, AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource,
+        NoAnswer, Preparation,
     },
     store::{StoreError, now},
 };
@@ -146,6 +146,7 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Option<Written<PaymentConcluded>>, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
+        check_amount(&charge.payment)?;
         let Charge { payment, card, source, keeps_card, test, origin, link, return_url } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
         let admitted = match &source {
@@ -375,6 +376,15 @@ impl Payments {
             );
         }
         Ok(())
+    }
+}
+
+/// Refuses an amount that the acquirer never moves, before it is asked.
+fn check_amount(payment: &Payment) -> Result<(), Error> {
+    let step = payment.acquirer.map_or(1, |name| Acquirers::amount_step(name, payment.currency));
+    match payment.amount.minor().checked_rem(step) {
+        Some(0) => Ok(()),
+        _ => Err(Error::field("amount", MovementError::NotAMultiple(step))),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use payments_domain::{
     AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Decision, Id, NoRate, Notification,
-    actions::{RecordNotification, SaveFactsPosition},
+    actions::{RecordNotification, SaveExpiryCursor, SaveFactsPosition},
     write::{FactsPosition, Rejection},
 };
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
@@ -100,8 +100,11 @@ impl Ignored {
 }
 
 impl ReportMetrics {
-    /// Registers the metrics.
-    pub(crate) fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
+    /// Registers the metrics. These acquirers are asked for facts from now on.
+    pub(crate) fn new(
+        registry: &Registry,
+        asked: impl IntoIterator<Item = AcquirerName>,
+    ) -> Result<Self, prometheus::Error> {
         let help = "Reports of acquirers that could not be booked, and were ignored, by reason.";
         let options = Opts::new("ignored_reports_total", help);
         let ignored = IntCounterVec::new(options, &["acquirer", "reason"])?;
@@ -116,6 +119,9 @@ impl ReportMetrics {
             "When the facts of an acquirer were last read to their end, in seconds since 1970.";
         let options = Opts::new("facts_read_timestamp_seconds", help);
         let facts_read = IntGaugeVec::new(options, &["acquirer"])?;
+        for acquirer in asked {
+            facts_read.with_label_values(&[acquirer.name()]).set(now().as_second());
+        }
         registry.register(Box::new(facts_read.clone()))?;
         Ok(Self { ignored, facts_read })
     }
@@ -267,6 +273,22 @@ impl Payments {
         let action = RecordNotification { notification, exchange, fee_exchange, steps };
         self.store.write(action).await??;
         Ok(true)
+    }
+
+    /// Voids the rest of authorizations that their acquirers have ended by now. Each is looked at
+    /// once, because what is pending never grows.
+    pub(crate) async fn void_ended(&self) -> Result<(), NotificationError> {
+        loop {
+            let ended = self.store.ended_authorizations().await?;
+            let Some((_, last)) = ended.last().copied() else { return Ok(()) };
+            for (transaction, until) in ended {
+                let (id, event) = (AcquirerId::of_end(transaction), AcquirerEvent::Expired);
+                let notification = Notification { id, transaction, created: until, event };
+                self.book_notification(notification).await?;
+            }
+            let cursor = SaveExpiryCursor { through: None, ended: Some(last) };
+            self.store.write(cursor).await??;
+        }
     }
 
     /// Closes overdue disputes of test merchants as lost, because the sandbox never decides one. An

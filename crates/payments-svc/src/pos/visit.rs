@@ -399,7 +399,7 @@ mod tests {
     use super::*;
 
     fn text() -> impl Strategy<Value = Option<String>> {
-        option::of("[^\u{0}]{1,9}")
+        option::of("[^\u{0}\u{202a}-\u{202e}\u{2066}-\u{2069}]{1,9}")
     }
 
     proptest! {

@@ -23,8 +23,8 @@ use std::collections::BTreeSet;
 
 use common::sql::{self, ColumnError, Columns, Group, Kind, Param, Stored as _};
 use payments_domain::{
-    Amounts, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep, Slice,
-    TransactionState, Website, merchant_title,
+    Amounts, Capabilities, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep,
+    Slice, TransactionState, Website, merchant_title,
     write::{
         ApiKeyRow, AppRow, CaptureRow, CapturesToLoad, DisputeRow, InvitationRow, KeyRow, KeyState,
         LoadedRows, LoadedTransaction, MerchantUser, Needs, PendingContext, PendingRow,
@@ -113,10 +113,11 @@ pub(super) const LOCKED: [Query; 5] = [
         select: || {
             format!(
                 "SELECT transactions.id, transactions.merchant, transactions.descriptor,
-                     transactions.currency, steps, merchants.currency, error IS NULL, {}, {}
+                     transactions.currency, steps, merchants.currency, error IS NULL, {}, {}, {}
                  FROM transactions JOIN merchants ON merchants.id = transactions.merchant",
                 Pricing::of("merchants"),
-                Amounts::of("transactions")
+                Amounts::of("transactions"),
+                Capabilities::of("transactions")
             )
         },
         key: &[("transactions.id", Kind::Bytes)],
@@ -128,8 +129,17 @@ pub(super) const LOCKED: [Query; 5] = [
             let (funding, successful) = (columns.read()?, columns.read()?);
             let pricing = Group::read(columns)?;
             let amounts = Amounts { successful, ..Group::read(columns)? };
-            let captures = Vec::new();
-            let state = TransactionState { currency, amounts, steps, captures, funding, pricing };
+            let capabilities = Capabilities::read(columns)?;
+            let state = TransactionState {
+                currency,
+                amounts,
+                steps,
+                captures: Vec::new(),
+                funding,
+                pricing,
+                capabilities,
+                has_ended: capabilities.have_ended(known.now),
+            };
             let disputed = DisputedParts::new();
             let loaded = LoadedTransaction { merchant, descriptor, state, disputed };
             known.transactions.insert(id, loaded);

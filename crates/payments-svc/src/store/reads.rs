@@ -262,6 +262,22 @@ impl Store {
         self.query_all(sql, &[now.param(), LIMIT], rows::overdue).await
     }
 
+    /// Transactions whose authorization ends after the cursor of the expiry job and until now, each
+    /// with that time, the earliest first: at most [`JOB_BATCH`], and more of the last time.
+    pub(crate) async fn ended_authorizations(&self) -> Result<Vec<(Id, Timestamp)>, StoreError> {
+        let sql = "SELECT id, valid_until FROM transactions
+                   WHERE valid_until > (SELECT ended FROM expiry) AND valid_until <= (
+                       SELECT max(valid_until) FROM (
+                           SELECT valid_until FROM transactions
+                           WHERE valid_until > (SELECT ended FROM expiry) AND valid_until <= $1
+                           ORDER BY valid_until LIMIT $2
+                       ) AS next
+                   ) ORDER BY valid_until";
+        let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
+        let read = |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?));
+        self.query_all(sql, &[now.param(), LIMIT], read).await
+    }
+
     /// Transactions older than `age` that the expiry job has not checked, the oldest first: at most
     /// [`JOB_BATCH`].
     pub(crate) async fn old_transactions(

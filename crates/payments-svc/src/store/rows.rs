@@ -216,9 +216,12 @@ const ENTRY: &str = "outbox.id, outbox.acquirer_key, transactions.id,
      \"authorization\", reference, movement, currency, outbox.amount,
      (SELECT trail.descriptor FROM trail
       WHERE trail.\"transaction\" = transactions.id AND trail.step = outbox.step),
-     voided = transactions.amount, movement = 'capture' AND step = (
+     movement = 'capture' AND step = (
          SELECT min(step) FROM captures WHERE captures.\"transaction\" = transactions.id
-     )";
+     ), captured + voided = transactions.amount AND NOT EXISTS (
+         SELECT 1 FROM captures
+         WHERE captures.\"transaction\" = transactions.id AND captures.step > outbox.step
+     ), captures_once";
 
 /// Columns of `outbox` and their `transactions` for [`queued`], with the earliest postponed entry
 /// before each one.
@@ -253,8 +256,9 @@ fn entry(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
         currency: columns.read()?,
         amount: columns.read()?,
         descriptor: columns.read()?,
-        is_fully_voided: columns.read()?,
         is_first_capture: columns.read()?,
+        is_last: columns.read()?,
+        captures_once: columns.read()?,
     })
 }
 

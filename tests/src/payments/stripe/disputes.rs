@@ -56,10 +56,13 @@ pub(super) fn open(
 
 /// Takes the money. An inquiry becomes a dispute.
 pub(super) fn withdraw(account: &mut Account, id: &str) -> Result<(), Error> {
-    let amount = int(account.object(id)?, "amount");
-    book(account, id, (-amount, FEE))?;
+    let dispute = account.object(id)?.clone();
+    book(account, id, (-int(&dispute, "amount"), FEE))?;
     account.change(id, json!({ "status": "needs_response", "is_charge_refundable": false }))?;
     account.emit("charge.dispute.funds_withdrawn", id)?;
+    if dispute["status"] == "needs_response" {
+        return Ok(());
+    }
     account.emit("charge.dispute.updated", id)
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn router(acquirer: Arc<Acquirer>) -> Router {
         .route("/settlement", get(settlement))
         .route("/faults", post(add_rules).delete(clear_rules))
         .route("/delay", post(delay))
+        .route("/capabilities", post(capabilities))
         .route("/notifications", post(notify))
         .with_state(acquirer)
 }
@@ -77,6 +78,11 @@ struct Delay {
 
 async fn delay(State(acquirer): Shared, Json(delay): Json<Delay>) -> StatusCode {
     acquirer.set_delay(delay.ms);
+    StatusCode::NO_CONTENT
+}
+
+async fn capabilities(State(acquirer): Shared, Json(body): Json<Value>) -> StatusCode {
+    *acquirer.capabilities() = Some(body);
     StatusCode::NO_CONTENT
 }
 

@@ -13,6 +13,7 @@
 //! | `POST /faults` | a list of rules, added after the current ones | 204 |
 //! | `DELETE /faults` | | 204 |
 //! | `POST /delay` | `{"ms": 500}`: how long each answer takes, except for `pending` | 204 |
+//! | `POST /capabilities` | the member `capabilities` of later approvals. The acquirer does not follow it | 204 |
 //! | `POST /notifications` | a notification for payments-svc. An `id` and `created` are added if absent | 202 |
 //!
 //! A rule is `{"kind": K, "next": N, "probability": P, "fault": F}`. It applies to requests of kind

@@ -14,7 +14,7 @@ use axum::{
 use common::body::{self, BodyError, BufferedBody};
 use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::{
@@ -270,7 +270,8 @@ impl Task {
                 return Ok(Answer { status: StatusCode::OK, body });
             }
         };
-        Ok(Answer::outcome(&key, &outcome, &acquirer.url))
+        let capabilities = acquirer.capabilities().clone();
+        Ok(Answer::outcome(&key, &outcome, &acquirer.url, capabilities))
     }
 }
 
@@ -311,7 +312,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn outcome(key: &Key, outcome: &Outcome, url: &str) -> Self {
+    fn outcome(key: &Key, outcome: &Outcome, url: &str, capabilities: Option<Value>) -> Self {
         #[derive(Serialize)]
         struct Body<'a> {
             key: &'a Key,
@@ -319,10 +320,14 @@ impl Answer {
             outcome: &'a Outcome,
             #[serde(skip_serializing_if = "Option::is_none")]
             url: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            capabilities: Option<Value>,
         }
         let is_challenge = *outcome == Outcome::Challenge;
         let url = is_challenge.then(|| format!("{url}/challenges/{key}"));
-        Self { status: StatusCode::OK, body: json!(Body { key, outcome, url }).to_string() }
+        let capabilities = capabilities.filter(|_| matches!(outcome, Outcome::Approved { .. }));
+        let body = json!(Body { key, outcome, url, capabilities }).to_string();
+        Self { status: StatusCode::OK, body }
     }
 
     fn error(status: StatusCode, reason: &str) -> Self {

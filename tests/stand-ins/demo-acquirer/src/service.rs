@@ -18,6 +18,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::{Request, body::Incoming, service::service_fn};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig as TlsConfig;
+use serde_json::Value;
 use sha2::Sha256;
 use stand_in::{
     certificate::{Authority, KeyError, kept_key, names, publish},
@@ -72,12 +73,14 @@ pub(crate) struct Acquirer {
     pub(crate) notifications: Arc<Notifications>,
     book: Mutex<Book>,
     faults: Mutex<Faults>,
+    /// The member `capabilities` of later approvals.
+    capabilities: Mutex<Option<Value>>,
     delay_ms: AtomicU64,
     /// Makes the digests of requests useless to others: a body can contain a card number.
     digest_key: [u8; 64],
 }
 
-// A std mutex suffices for the book and the rules, because it is never held across an await.
+// A std mutex suffices, because it is never held across an await.
 impl Acquirer {
     pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
@@ -85,6 +88,10 @@ impl Acquirer {
 
     pub(crate) fn faults(&self) -> MutexGuard<'_, Faults> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn capabilities(&self) -> MutexGuard<'_, Option<Value>> {
+        self.capabilities.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets how long each answer takes.
@@ -142,6 +149,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         notifications: Arc::clone(&notifications),
         book: Mutex::default(),
         faults: Mutex::new(Faults::new(config.seed)),
+        capabilities: Mutex::default(),
         delay_ms: AtomicU64::new(0),
         digest_key: rand::random(),
     });

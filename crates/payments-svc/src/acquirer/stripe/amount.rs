@@ -14,6 +14,11 @@ pub(crate) fn stripe_units(currency: Currency) -> Option<i64> {
     }
 }
 
+/// Amounts are multiples of this, in minor units: Stripe knows no third decimal.
+pub(crate) fn amount_step(currency: Currency) -> i64 {
+    if currency.exponent() == 3 { 10 } else { 1 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,18 @@
 //! Stripe's answers about a payment. Only the members that the connector reads.
 
-use payments_domain::{AcquirerOutcome, Card, Expiry, Scheme, ThreeDSecure};
+use jiff::Timestamp;
+use payments_domain::{
+    AcquirerOutcome, Capabilities, Card, Currency, Expiry, Scheme, ThreeDSecure,
+};
 use serde::Deserialize;
 
-use super::client::{Refusal, StripeError};
+use super::{
+    amount::amount_step,
+    client::{Refusal, StripeError},
+};
+
+/// The status of a card that several captures of a payment can charge.
+const AVAILABLE: &str = "available";
 
 /// A payment, as Stripe knows it.
 #[derive(Deserialize)]
@@ -14,6 +23,7 @@ pub(super) struct PaymentIntent {
     payment_method: Option<String>,
     /// The last attempt to charge the card, because every request asks Stripe to expand it.
     latest_charge: Option<Charge>,
+    currency: String,
     last_payment_error: Option<Refusal>,
     next_action: Option<NextAction>,
     #[serde(default)]
@@ -49,6 +59,14 @@ struct PaymentMethodDetails {
 #[derive(Deserialize)]
 struct ChargedCard {
     three_d_secure: Option<Authentication>,
+    multicapture: Option<Multicapture>,
+    /// In seconds since 1970.
+    capture_before: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Multicapture {
+    status: String,
 }
 
 #[derive(Deserialize)]
@@ -75,10 +93,11 @@ impl PaymentIntent {
     /// `None` if nothing is authorized and nothing was declined.
     pub(super) fn outcome(&self) -> Result<Option<AcquirerOutcome>, StripeError> {
         match self.status {
-            Status::RequiresCapture | Status::Succeeded => {
-                let (reference, tds) = (self.card_reference(), self.three_d_secure());
-                Ok(Some(AcquirerOutcome::Approved { reference, tds }))
-            }
+            Status::RequiresCapture | Status::Succeeded => Ok(Some(AcquirerOutcome::Approved {
+                reference: self.card_reference(),
+                tds: self.three_d_secure(),
+                capabilities: self.capabilities()?,
+            })),
             Status::RequiresPaymentMethod | Status::RequiresConfirmation | Status::Canceled => {
                 let declined = self.last_payment_error.as_ref().map(Refusal::reason);
                 Ok(declined.map(AcquirerOutcome::Declined))
@@ -102,9 +121,31 @@ impl PaymentIntent {
         Some(&redirect.url)
     }
 
-    /// Whether the capture with this key was carried out.
+    /// Whether the capture with this key was carried out. It is the last one: captures of a payment
+    /// are sent one after the other.
     pub(super) fn is_captured_by(&self, key: &str) -> bool {
-        self.status == Status::Succeeded && self.metadata.capture.as_deref() == Some(key)
+        matches!(self.status, Status::Succeeded | Status::RequiresCapture)
+            && self.metadata.capture.as_deref() == Some(key)
+    }
+
+    /// Whether nothing can be captured any more.
+    pub(super) fn is_released(&self) -> bool {
+        matches!(self.status, Status::Canceled | Status::Succeeded)
+    }
+
+    /// Amounts in currencies with three decimals end in 0.
+    fn capabilities(&self) -> Result<Capabilities, StripeError> {
+        let currency = Currency::current_or_former(&self.currency.to_ascii_uppercase());
+        let currency = currency.map_err(|_| StripeError::Malformed)?;
+        let card = self.charged_card();
+        let several = card.and_then(|card| card.multicapture.as_ref());
+        let until = card.and_then(|card| card.capture_before);
+        let until = until.map(Timestamp::from_second).transpose();
+        Ok(Capabilities {
+            captures_once: several.is_none_or(|several| several.status != AVAILABLE),
+            amount_step: amount_step(currency),
+            valid_until: until.map_err(|_| StripeError::Malformed)?,
+        })
     }
 
     /// `None`: without a customer, Stripe does not keep the card.
@@ -112,9 +153,12 @@ impl PaymentIntent {
         Some(format!("{}/{}", self.customer.as_ref()?, self.payment_method.as_ref()?))
     }
 
+    fn charged_card(&self) -> Option<&ChargedCard> {
+        self.latest_charge.as_ref()?.payment_method_details.as_ref()?.card.as_ref()
+    }
+
     fn three_d_secure(&self) -> ThreeDSecure {
-        let details = self.latest_charge.as_ref().and_then(|it| it.payment_method_details.as_ref());
-        let card = details.and_then(|details| details.card.as_ref());
+        let card = self.charged_card();
         let result = card.and_then(|card| card.three_d_secure.as_ref()?.result.as_deref());
         match result {
             Some("authenticated") => ThreeDSecure::Full,

@@ -49,7 +49,7 @@ pub(in super::super) fn plan(db: &Connection, sql: &str) -> Vec<String> {
 
 /// A store with rows in every table, and the same rows in memory.
 async fn filled() -> (tempfile::TempDir, Store, Tables) {
-    store_with(40).await
+    store_with(60).await
 }
 
 /// A store after the first batches and `times` lists of random batches, and its rows in memory.
@@ -236,6 +236,8 @@ async fn jobs_find_their_pending_work() {
         };
         let amounts = tables.transaction(transaction).0.amounts;
         let first = tables.captures.range((transaction, 0)..).next().map(|(key, _)| *key);
+        let own = tables.captures.range((transaction, 0)..=(transaction, u32::MAX));
+        let last = own.last().map(|((_, step), _)| *step);
         let is_first_capture = kind == OutboxKind::Capture
             && step.is_some_and(|step| first == Some((transaction, step)));
         let mut before = tables.outbox.range(..id).map(|(_, row)| row);
@@ -251,8 +253,10 @@ async fn jobs_find_their_pending_work() {
             amount,
             descriptor: step
                 .and_then(|step| tables.trail[&(transaction, step)].step.descriptor.clone()),
-            is_fully_voided: amounts.voided == amounts.amount,
             is_first_capture,
+            is_last: amounts.captured + amounts.voided == amounts.amount
+                && last.is_none_or(|last| step.is_none_or(|it| last <= it)),
+            captures_once: known.capabilities.captures_once,
         };
         QueuedEntry { entry, attempts, behind: behind.and_then(|row| Some((row.id, row.due?))) }
     };
