@@ -2,8 +2,9 @@
 
 use indexmap::IndexMap;
 use json_scan::Part;
-use serde::{Serialize, Serializer, ser::Error as _};
+use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
+use sha2::{Digest as _, Sha256};
 use sql::stored;
 
 /// The maximum number of keys of custom data, including nested objects.
@@ -60,6 +61,38 @@ impl CustomData {
         fields.insert(name.to_owned(), text);
         let json = to_raw_value(&fields).map_err(|_| InvalidCustom::NotAnObject)?;
         Self::parse(&json)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The digest of the field `reference`, if it is a text.
+    pub fn reference(&self) -> Option<ReferenceDigest> {
+        #[derive(Deserialize)]
+        struct Fields<'a> {
+            #[serde(borrow)]
+            reference: Option<&'a RawValue>,
+        }
+
+        let Fields { reference } = serde_json::from_str(&self.0).ok()?;
+        let reference: String = serde_json::from_str(reference?.get()).ok()?;
+        Some(ReferenceDigest::of(&reference))
+    }
+}
+
+/// Finds transactions by their reference. The reference itself can be too long for an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReferenceDigest(String);
+stored! { ReferenceDigest(String) }
+
+impl ReferenceDigest {
+    /// In bytes. Nobody finds two texts with the same 128 bits of SHA-256.
+    const LENGTH: usize = 16;
+
+    pub fn of(reference: &str) -> Self {
+        let digest = Sha256::digest(reference);
+        Self(hex::encode(&digest[..Self::LENGTH]))
     }
 
     pub fn as_str(&self) -> &str {
@@ -157,6 +190,30 @@ mod tests {
             assert_eq!(parse(custom), Err(InvalidCustom::RepeatedName), "{custom}");
         }
         assert!(parse(r#"{"a":{"a":1},"b":[{"a":1},{"a":1}]}"#).is_ok());
+    }
+
+    #[test]
+    fn only_a_text_is_a_reference() {
+        let digest = |custom| parse(custom).unwrap().reference();
+        let expected = Some(ReferenceDigest::of("5011 é"));
+        for custom in [
+            r#"{"reference":"5011 é"}"#,
+            r#"{"a":{"reference":"b"},"r\u0065ference":"5011\u0020\u00e9","c":[1e400]}"#,
+        ] {
+            assert_eq!(digest(custom), expected, "{custom}");
+        }
+        for other in ["5011 É", "5011 é ", "", "5011 e\u{301}"] {
+            assert_ne!(Some(ReferenceDigest::of(other)), expected, "{other}");
+        }
+        for none in [
+            "{}",
+            r#"{"reference":null}"#,
+            r#"{"reference":5011}"#,
+            r#"{"reference":["5011 é"]}"#,
+            r#"{"Reference":"5011 é","a":{"reference":"5011 é"}}"#,
+        ] {
+            assert_eq!(digest(none), None, "{none}");
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Id {
 
     /// The lower bound of the IDs that are made in the second of `at` or later.
     pub fn at(at: Timestamp) -> Self {
-        let second = u32::try_from(at.as_second()).unwrap_or(0);
+        let second = u32::try_from(at.as_second().max(0)).unwrap_or(u32::MAX);
         Self::numbered(u128::from(second) << 64)
     }
 

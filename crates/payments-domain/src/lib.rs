@@ -65,7 +65,7 @@ pub(crate) use api_key::MAX_API_KEYS;
 pub use api_key::{ApiKey, ApiKeyDetails, ApiKeyDigest, ApiKeyUse, hour_of};
 pub use app::{App, User};
 pub use card::{Card, CardDetails, CardNumber, CardToken, Expiry, SavedCard, Scheme, SecurityCode};
-pub use custom_data::CustomData;
+pub use custom_data::{CustomData, ReferenceDigest};
 pub(crate) use delivery::Failures;
 pub use delivery::{
     Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, MAX_RECORDED_ATTEMPTS, Progress,

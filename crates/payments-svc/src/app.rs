@@ -31,6 +31,6 @@ pub(crate) use payments::{Defaults, Payments};
 
 pub(crate) use crate::{
     acquirer::{Report, SignatureError, SignatureKey, http_report, stripe_report},
-    store::{EventFilter, SHORT_TRAIL, Snapshot, StoreError, now},
+    store::{EventFilter, Range, SHORT_TRAIL, Snapshot, StoreError, TransactionFilter, now},
     webhook::Message,
 };

@@ -69,6 +69,7 @@ pub(crate) use common::sqlite::LookUp;
 pub(crate) use deliveries::Endpoint;
 pub(crate) use events::EventFilter;
 pub(crate) use import::import;
+pub(crate) use lists::{Range, TransactionFilter};
 use payments_domain::{
     AcquirerId, ApiKeyUse, Currency, Iban, Id, Payout, PayoutRun,
     write::{Action, Answer, KeyedRequest, Rejection, Write},

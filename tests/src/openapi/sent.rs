@@ -45,13 +45,15 @@ impl Document {
 
     fn check_query(&self, sent: &Sent, operation: &str, parameters: &[String]) {
         for (name, value) in &sent.query {
-            let (object, member) = name.split_once('[').unwrap_or((name, ""));
+            let (object, members) = name.split_once('[').unwrap_or((name, ""));
             let schema = self.schema_of("query", object, parameters);
             let schema = schema.unwrap_or_else(|| panic!("{operation} has no parameter {name}"));
             let value = match self.root.pointer(&format!("{schema}/type")) {
                 Some(Value::String(kind)) if kind == "object" => {
-                    let member = member.trim_end_matches(']').to_owned();
-                    Map::from_iter([(member, value.as_str().into())]).into()
+                    let members = members.split('[').map(|member| member.trim_end_matches(']'));
+                    members.rev().fold(value.as_str().into(), |value, member| {
+                        Map::from_iter([(member.to_owned(), value)]).into()
+                    })
                 }
                 Some(Value::String(kind)) if kind != "string" => {
                     serde_json::from_str(value).unwrap_or_default()

@@ -206,6 +206,15 @@ async fn contradicting_rows_are_found() {
              SELECT merchant, id, pending_payment FROM transactions WHERE error IS NOT NULL",
             "a failed payment does not use up its link",
         ),
+        (
+            "UPDATE transactions SET custom_reference = 'x' WHERE error IS NOT NULL",
+            "the reference of a transaction is that of its custom data",
+        ),
+        (
+            "INSERT INTO customs (\"transaction\", custom)
+             SELECT id, '{\"reference\":\"5011\"}' FROM transactions WHERE error IS NOT NULL",
+            "the reference of a transaction is that of its custom data",
+        ),
     ] {
         let place = booked().await;
         assert!(place.change(change) > 0);

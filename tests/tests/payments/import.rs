@@ -112,7 +112,7 @@ async fn filled() -> Filled {
         let _ = acquirer.notify(&event).await.expect(204);
     }
     let mut payment = merchant.payment(Card::VISA, "DKK", 500);
-    payment["custom"] = json!({ "order": "17" });
+    payment["custom"] = json!({ "reference": "17" });
     let custom = merchant.transaction(&merchant.charge(&payment).await.expect(201));
 
     let mut answered = Vec::new();

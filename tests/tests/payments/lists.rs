@@ -1,10 +1,15 @@
 //! Lists: pages, cursors, filters and line breaks.
 
 use blackbox::{
-    payments::{App, Merchant, Refusal as _, Service, ids, minimal},
+    payments::{App, Card, Merchant, Refusal as _, Service, ids, minimal},
     process::DEADLINE,
+    soak::{rounds, seed},
 };
 use futures_util::future::join_all;
+use jiff::{SignedDuration, Timestamp};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
+use reqwest::Url;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 /// The paths of all lists, without a query.
@@ -203,6 +208,120 @@ async fn transactions_can_be_filtered_by_successful() {
     assert_eq!(listed("limit=10&filter[successful]=no").await, [failed.as_str()]);
     let query = format!("limit=1&filter%5bsuccessful%5d=1&before={later}");
     assert_eq!(listed(&query).await, successful[1..]);
+}
+
+const REFERENCES: [&str; 6] = ["5011", "5011 ", "a", "A", "é&=+%", ""];
+
+/// Makes payments that share their values.
+async fn various(merchant: &Merchant, count: usize, rng: &mut StdRng) {
+    let cards = [Card::VISA, Card::LATER_EMPTY, Card::DECLINED];
+    for _ in 0..count {
+        let card = *cards.choose(rng).unwrap();
+        let currency = ["EUR", "USD"].choose(rng).unwrap();
+        let mut body = merchant.payment(card, currency, rng.random_range(100..103));
+        match rng.random_range(0..10) {
+            0 => {}
+            1 => body["custom"] = json!({ "reference": 5011 }),
+            2 => body["custom"] = json!({ "order": { "reference": "5011" } }),
+            _ => body["custom"] = json!({ "reference": REFERENCES.choose(rng).unwrap() }),
+        }
+        let _ = merchant.charge(&body).await;
+    }
+}
+
+/// A filter that some of these transactions satisfy, if it has a value of one of them.
+fn filter(all: &[Value], rng: &mut StdRng) -> Vec<(&'static str, String)> {
+    let some = &all[rng.random_range(0..all.len())];
+    let made: Timestamp = some["created"].as_str().unwrap().parse().unwrap();
+    let mut time = || match rng.random_range(0..4) {
+        0 => made.to_string()[..10].to_owned(),
+        by => (made + SignedDuration::from_millis(by - 2)).to_string(),
+    };
+    let text = |value: &Value| value.as_str().unwrap_or("5011").to_owned();
+    let all = [
+        ("filter[successful]", if some["successful"] == true { "yes" } else { "no" }.to_owned()),
+        ("filter[reference]", text(&some["custom"]["reference"])),
+        ("filter[last4]", text(&some["card"]["last4"])),
+        ("filter[amount]", some["amount"].to_string()),
+        ("filter[currency]", text(&some["currency"])),
+        ("filter[created][from]", time()),
+        ("filter[created][to]", time()),
+    ];
+    all.into_iter().filter(|_| rng.random_bool(0.3)).collect()
+}
+
+fn satisfies(transaction: &Value, (name, value): &(&str, String)) -> bool {
+    let time = |text: &str| -> Timestamp {
+        let midnight = if text.len() == 10 { "T00:00:00Z" } else { "" };
+        format!("{text}{midnight}").parse().unwrap()
+    };
+    let created = time(transaction["created"].as_str().unwrap());
+    match *name {
+        "filter[successful]" => transaction["successful"] == (value == "yes"),
+        "filter[reference]" => transaction["custom"]["reference"] == **value,
+        "filter[last4]" => transaction["card"]["last4"] == **value,
+        "filter[amount]" => transaction["amount"].as_i64() == value.parse().ok(),
+        "filter[currency]" => transaction["currency"] == **value,
+        "filter[created][from]" => created >= time(value),
+        "filter[created][to]" => created < time(value),
+        other => panic!("{other} is no filter"),
+    }
+}
+
+#[tokio::test]
+async fn a_filtered_list_has_the_transactions_that_satisfy_all_filters() {
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    various(&merchant, 40, &mut rng).await;
+    let all = merchant.list("/transactions?limit=1000").await;
+    merchant.app.settle(&merchant.path("/transactions?")).await;
+    for _ in 0..rounds(150, 5000) {
+        let filters = filter(&all, &mut rng);
+        let matching = all.iter().filter(|it| filters.iter().all(|filter| satisfies(it, filter)));
+        let matching: Vec<String> = ids(&matching.cloned().collect::<Vec<_>>());
+        let mut cursor = || all.choose(&mut rng).unwrap()["id"].as_str().unwrap().to_owned();
+        let (before, after) = (cursor(), cursor());
+        let (before, after) = match rng.random_range(0..4) {
+            0 => (Some(before), None),
+            1 => (None, Some(after)),
+            2 => (Some(before), Some(after)),
+            _ => (None, None),
+        };
+        let limit = *[1, 3, 1000].choose(&mut rng).unwrap();
+        let cursors = [("before", before.clone()), ("after", after.clone())];
+        let cursors = cursors.into_iter().filter_map(|(name, id)| Some((name, id?)));
+        let parameters = filters.into_iter().chain(cursors).chain([("limit", limit.to_string())]);
+        let url = Url::parse_with_params("http://localhost/", parameters).unwrap();
+        let query = url.query().unwrap();
+        let expected = page(&matching, before.as_deref(), after.as_deref(), limit);
+        let listed = merchant.ids(&format!("/transactions?{query}")).await;
+        assert_eq!(listed, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn wrong_values_of_filters_are_400() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (wrong, field) in [
+        ("[last4]=123", "filter.last4"),
+        ("[last4]=12x4", "filter.last4"),
+        ("[amount]=0", "filter.amount"),
+        ("[amount]=", "filter.amount"),
+        ("[amount]=1.5", "filter.amount"),
+        ("[currency]=eur", "filter.currency"),
+        ("[currency]=", "filter.currency"),
+        ("[reference][]=x", "filter.reference"),
+        ("[created]=2026-11-21", "filter.created"),
+        ("[created][from]=yesterday", "filter.created.from"),
+        ("[created][to]=2026-11-21T10:14:42", "filter.created.to"),
+        ("[created][gte]=2026-11-21", "filter.created.gte"),
+    ] {
+        merchant.get(&format!("/transactions?limit=1&filter{wrong}")).await.names(&[field]);
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 use sql::group;
 
 use crate::{
-    Card, Conclusion, EventType, Fact, Id, OutboxKind, PaymentResult, ProcessingError,
+    Card, Conclusion, CustomData, EventType, Fact, Id, OutboxKind, PaymentResult, ProcessingError,
     TransactionVersion,
     write::{
         Action, AuthorizationRow, Batch, CustomRow, KeyRow, Needs, OutboxRow, Outcome,
@@ -71,6 +71,7 @@ impl Action for ConcludePayment {
             recurring: payment.recurring,
             reference: result.reference.map(str::to_owned),
             has_custom: payment.custom.is_some(),
+            custom_reference: payment.custom.as_ref().and_then(CustomData::reference),
         });
         if let Some(custom) = payment.custom {
             batch.rows.customs.insert(CustomRow { transaction: id, custom });

@@ -407,7 +407,7 @@ fn begin(it: &Choice<'_>) -> Write {
         currency: code.parse().unwrap(),
         amount: Amount::new(it.amount * 4).unwrap(),
         descriptor: descriptor(it.second),
-        custom: (it.second > 99).then(|| CustomData::with(None, "a", "b").unwrap()),
+        custom: (it.second > 99).then(|| CustomData::with(None, "reference", "b").unwrap()),
         recurring: it.choice > 200,
         acquirer: Some(AcquirerName::Sandbox),
     };

@@ -10,9 +10,9 @@ use crate::{
     Capture, Card, CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor,
     DisableReason, Dispute, DisputeState, EventType, Fact, Failures, FraudAlert, Id, LineKind,
     LinkDigest, LinkSecret, Merchant, Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout,
-    PayoutFormat, PayoutRun, ProcessingError, Progress, Reason, RequestDigest, Retry, SandboxClock,
-    SavedCard, Slice, Step, ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets,
-    WebhookUpdate,
+    PayoutFormat, PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest,
+    Retry, SandboxClock, SavedCard, Slice, Step, ThreeDSecure, Transfer, Webhook, WebhookDetails,
+    WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -314,6 +314,8 @@ row! {
             /// kept.
             reference: Option<String> = "reference",
             has_custom: bool = "has_custom",
+            /// That of its custom data.
+            custom_reference: Option<ReferenceDigest> = "custom_reference",
         }
     }
 }

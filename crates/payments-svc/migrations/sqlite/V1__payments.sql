@@ -142,6 +142,7 @@ CREATE TABLE transactions (
     recurring INTEGER NOT NULL,
     reference TEXT, -- what the acquirer knows the card by
     has_custom INTEGER NOT NULL,
+    custom_reference TEXT, -- the digest of `reference` in its custom data
     -- The digest of the idempotency key that the acquirer got. Null if the key was the ID of the payment.
     acquirer_key BLOB,
     acquirer TEXT,
@@ -160,6 +161,11 @@ CREATE INDEX successful_transactions ON transactions (merchant, id) WHERE error 
 CREATE INDEX ending_authorizations ON transactions (valid_until) WHERE valid_until IS NOT NULL;
 CREATE INDEX authorized_transactions ON transactions ("authorization")
     WHERE "authorization" IS NOT NULL;
+CREATE INDEX transactions_by_reference ON transactions (merchant, custom_reference, id)
+    WHERE custom_reference IS NOT NULL;
+CREATE INDEX transactions_by_last4 ON transactions (merchant, last4, id) WHERE last4 IS NOT NULL;
+CREATE INDEX transactions_by_amount ON transactions (merchant, amount, id);
+CREATE INDEX transactions_by_currency ON transactions (merchant, currency, id);
 
 -- What is pending of a transaction never grows. So it is looked at once, when it becomes too old. All
 -- up to this one were, and all that acquirers have ended until then. One row.

@@ -8,7 +8,7 @@ use payments_domain::{
 };
 
 use super::{access::Credentials, error::Error, payments::Payments};
-use crate::store::{EventFilter, Found, Owner, Store, StoreError};
+use crate::store::{EventFilter, Found, Owner, Store, StoreError, TransactionFilter};
 
 /// Reads one piece of a list.
 pub(crate) type List<T> =
@@ -48,10 +48,12 @@ impl Payments {
         self.list(move |store, page_query| store.webhooks(app, page_query))
     }
 
-    /// `successful`: `Some(true)` for successful transactions, `Some(false)` for failed ones,
-    /// `None` for both.
-    pub(crate) fn transactions(&self, merchant: Id, successful: Option<bool>) -> List<Transaction> {
-        self.list(move |store, page_query| store.transactions(merchant, page_query, successful))
+    pub(crate) fn transactions(
+        &self,
+        merchant: Id,
+        filter: TransactionFilter,
+    ) -> List<Transaction> {
+        self.list(move |store, page_query| store.transactions(merchant, page_query, filter.clone()))
     }
 
     /// The disputes of a merchant, or of one of its transactions; `None` if the transaction is not

@@ -98,6 +98,7 @@ fn read<F>(
     })
 }
 
+/// The error of parameters and filters that a list does not have.
 pub(super) const UNKNOWN: &str = "is not a parameter of this list";
 
 fn limit(number: i64) -> Result<u32, String> {

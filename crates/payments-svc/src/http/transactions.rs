@@ -7,24 +7,57 @@ use axum::{
     response::Response,
     routing::{MethodRouter, post},
 };
-use payments_domain::{Amount, Currency, Descriptor, Merchant};
+use jiff::{RoundMode, Timestamp, TimestampRound, Unit, civil::Date, tz::TimeZone};
+use payments_domain::{Amount, Currency, Descriptor, Merchant, ReferenceDigest};
 
 use super::{
     access::{LoadedTransaction, Permitted, TransactionJson},
     api::Api,
     idempotency::Once,
-    list::Query,
+    list::{Query, UNKNOWN},
     output,
 };
 use crate::{
-    app::{MovementInput, RecurringPayment, StoredCard, Written},
+    app::{MovementInput, Range, RecurringPayment, StoredCard, TransactionFilter, Written},
     web::{Error, Fields, Reported, json},
 };
 
 pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
-    let (page_query, successful) = query.read(|filter| filter.flag("successful"))?;
-    let transactions = query.payments.transactions(merchant.resource.id, successful);
+    let (page_query, filter) = query.read(filter)?;
+    let transactions = query.payments.transactions(merchant.resource.id, filter);
     query.page(page_query, transactions).await
+}
+
+fn filter(filter: &mut Fields<'_>) -> Result<TransactionFilter, Reported> {
+    let successful = filter.flag("successful");
+    let reference = filter.given("reference", |text| Ok::<_, String>(ReferenceDigest::of(text)));
+    let last4 = filter.given("last4", last4);
+    let amount = filter.optional_number("amount", Amount::new);
+    let currency = filter.given("currency", Currency::current_or_former);
+    let mut created = filter.object("created");
+    let (from, to) = (created.given("from", moment), created.given("to", moment));
+    created.reject_rest(UNKNOWN);
+    let (successful, reference, last4) = (successful?, reference?, last4?);
+    let (amount, currency, created) = (amount?, currency?, Range { from: from?, to: to? });
+    Ok(TransactionFilter { successful, reference, last4, amount, currency, created })
+}
+
+fn last4(text: &str) -> Result<String, &'static str> {
+    let is_valid = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_valid.then(|| text.to_owned()).ok_or("must be 4 digits")
+}
+
+/// Reads a time, or the beginning of a day in UTC. Stored times have milliseconds. So a time between
+/// two of them counts as the second one: it is after the first.
+fn moment(text: &str) -> Result<Timestamp, &'static str> {
+    let day = text.parse::<Date>().ok().filter(|day| day.to_string() == text);
+    let time = match day {
+        Some(day) => day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp()),
+        None => text.parse().ok(),
+    };
+    let up = TimestampRound::new().smallest(Unit::Millisecond).mode(RoundMode::Ceil);
+    let time = time.and_then(|time: Timestamp| time.round(up).ok());
+    time.ok_or("must be a time in RFC 3339, such as 2026-11-21T10:14:42Z, or a day: 2026-11-21")
 }
 
 pub(super) async fn get(TransactionJson(json): TransactionJson) -> Response {
@@ -109,4 +142,39 @@ pub(super) fn refund(fields: &mut Fields<'_>) -> Result<MovementInput, Reported>
 /// Reads a void of a part of the pending amount, or all of it.
 pub(super) fn void(fields: &mut Fields<'_>) -> Result<MovementInput, Reported> {
     Ok(MovementInput::Void { amount: fields.required_number("amount", Amount::new)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_a_time_or_a_day() {
+        for (text, expected) in [
+            ("2026-11-21T10:14:42Z", "2026-11-21T10:14:42Z"),
+            ("2026-11-21T10:14:42.123Z", "2026-11-21T10:14:42.123Z"),
+            ("2026-11-21T10:14:42.1230001Z", "2026-11-21T10:14:42.124Z"),
+            ("2026-11-21T10:14:42+05:30", "2026-11-21T04:44:42Z"),
+            ("2026-11-21t10:14:42z", "2026-11-21T10:14:42Z"),
+            ("2026-11-21", "2026-11-21T00:00:00Z"),
+            ("2024-02-29", "2024-02-29T00:00:00Z"),
+            ("1970-01-01", "1970-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(moment(text).unwrap(), expected.parse().unwrap(), "{text}");
+        }
+        for bad in [
+            "",
+            "x",
+            "2026-11",
+            "20261121",
+            "2026-02-29",
+            "2026-11-21 ",
+            "2026-11-21T10:14:42",
+            "2026-11-21T10:14:42 05:30",
+            "2026-11-21T25:00:00Z",
+            "1763720082",
+        ] {
+            assert!(moment(bad).is_err(), "{bad}");
+        }
+    }
 }

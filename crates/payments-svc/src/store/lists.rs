@@ -13,10 +13,11 @@
 
 use std::collections::HashMap;
 
-use common::sql::{ColumnError, Columns, Group as _, Param, Stored as _};
+use common::sql::{ColumnError, Columns, Group as _, Param, Stored};
+use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
-    ApiKeyDetails, App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step,
-    Transaction, User, Webhook,
+    Amount, ApiKeyDetails, App, BalanceLine, Currency, Dispute, FraudAlert, Id, Merchant,
+    PageQuery, ReferenceDigest, Step, Transaction, User, Webhook,
 };
 
 use super::{
@@ -24,18 +25,66 @@ use super::{
     rows::{self, LoadedTrail, Resource},
 };
 
-struct List {
+/// The transactions to list: those that satisfy all conditions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TransactionFilter {
+    pub(crate) successful: Option<bool>,
+    pub(crate) reference: Option<ReferenceDigest>,
+    /// The last four digits of the card.
+    pub(crate) last4: Option<String>,
+    pub(crate) amount: Option<Amount>,
+    pub(crate) currency: Option<Currency>,
+    pub(crate) created: Range,
+}
+
+/// Times from the first one, and before the second one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Range {
+    pub(crate) from: Option<Timestamp>,
+    pub(crate) to: Option<Timestamp>,
+}
+
+/// The second of an ID and the time of its row differ if a batch waited, or if somebody set the
+/// clock back. By more than this, a list does not find the row by its time.
+const CLOCK_MARGIN: SignedDuration = SignedDuration::from_hours(1);
+
+impl Range {
+    /// The IDs before and after those of rows of these times.
+    fn ids(self) -> [Id; 2] {
+        let from = self.from.map(|from| from.checked_sub(CLOCK_MARGIN).unwrap_or(Timestamp::MIN));
+        let to = self.to.map(|to| to.checked_add(CLOCK_MARGIN).unwrap_or(Timestamp::MAX));
+        [from.map_or(Id::MIN, Id::at), to.map_or(Id::MAX, Id::at)]
+    }
+}
+
+struct List<'a> {
     /// Selects the rows of the owner `$1`.
     select: String,
     /// The column that the list is sorted by.
     id: &'static str,
+    /// All IDs of the list are between these.
+    ids: [Id; 2],
+    /// Further conditions, with parameters from `$4`.
+    filter: String,
+    params: Vec<Param<'a>>,
 }
 
-impl List {
+impl<'a> List<'a> {
+    fn new(select: String, id: &'static str) -> Self {
+        Self { select, id, ids: [Id::MIN, Id::MAX], filter: String::new(), params: Vec::new() }
+    }
+
     /// The resources of type `R` that satisfy a condition on their owner.
     fn of<R: Resource>(condition: &str, id: &'static str) -> Self {
         let (columns, from) = R::select();
-        Self { select: format!("SELECT {columns} FROM {from} WHERE {condition}"), id }
+        Self::new(format!("SELECT {columns} FROM {from} WHERE {condition}"), id)
+    }
+
+    /// Adds a condition: a column, an operator and a parameter.
+    fn compare(&mut self, (column, operator): (&str, &str), param: Param<'a>) {
+        self.params.push(param);
+        let number = self.params.len() + 3;
+        self.filter += &format!(" AND {column} {operator} ${number}");
     }
 
     /// `test_column` is the column that marks test merchants.
@@ -47,7 +96,7 @@ impl List {
              FROM merchant_apps JOIN merchants ON merchants.id = merchant_apps.merchant
              WHERE app = $1 {filter}"
         );
-        Self { select, id: "merchant_apps.merchant" }
+        Self::new(select, "merchant_apps.merchant")
     }
 
     fn users() -> Self {
@@ -55,7 +104,7 @@ impl List {
             "SELECT {} FROM merchant_users JOIN users ON users.id = \"user\" WHERE merchant = $1",
             User::of("users")
         );
-        Self { select, id: "\"user\"" }
+        Self::new(select, "\"user\"")
     }
 
     fn apps() -> Self {
@@ -63,26 +112,57 @@ impl List {
             "SELECT {} FROM merchant_apps JOIN apps ON apps.id = app WHERE merchant = $1",
             App::of("apps")
         );
-        Self { select, id: "app" }
+        Self::new(select, "app")
     }
 
     fn api_keys() -> Self {
         let key = ApiKeyDetails::of("api_keys");
-        Self { select: format!("SELECT {key} FROM api_keys WHERE app = $1"), id: "id" }
+        Self::new(format!("SELECT {key} FROM api_keys WHERE app = $1"), "id")
     }
 
     fn lines() -> Self {
         Self::of::<BalanceLine>("lines.merchant = $1", "lines.id")
     }
 
-    fn transactions(successful: Option<bool>) -> Self {
-        let filter = match successful {
+    /// `hints` says whether the SQL names the index, for SQLite.
+    fn transactions(filter: &'a TransactionFilter, hints: bool) -> Self {
+        let TransactionFilter { successful, reference, last4, amount, currency, created } = filter;
+        // The first of these that is given probably finds the fewest transactions.
+        let equal = [
+            ("custom_reference", "reference", reference.as_ref().map(Stored::param)),
+            ("last4", "last4", last4.as_ref().map(Stored::param)),
+            ("amount", "amount", amount.as_ref().map(Stored::param)),
+            ("currency", "currency", currency.as_ref().map(Stored::param)),
+        ];
+        let first = equal.iter().find(|(.., param)| param.is_some());
+        let (columns, tables) = LoadedTrail::select();
+        let tables = match first {
+            // SQLite does not know how many rows a condition finds.
+            Some((_, index, _)) if hints => {
+                let hint = format!("transactions INDEXED BY transactions_by_{index}");
+                tables.replacen("transactions", &hint, 1)
+            }
+            _ => tables.to_owned(),
+        };
+        let condition = match successful {
             None => "",
             Some(true) => "AND error IS NULL",
             Some(false) => "AND error IS NOT NULL",
         };
-        let condition = format!("transactions.merchant = $1 {filter}");
-        Self::of::<LoadedTrail>(&condition, "transactions.id")
+        let select =
+            format!("SELECT {columns} FROM {tables} WHERE transactions.merchant = $1 {condition}");
+        let mut list = Self { ids: created.ids(), ..Self::new(select, "transactions.id") };
+        for (column, _, param) in equal {
+            if let Some(param) = param {
+                list.compare((column, "="), param);
+            }
+        }
+        for (operator, time) in [(">=", &created.from), ("<", &created.to)] {
+            if let Some(time) = time {
+                list.compare(("transactions.created", operator), time.param());
+            }
+        }
+        list
     }
 
     fn disputes(about: Owner) -> Self {
@@ -91,18 +171,19 @@ impl List {
 
     fn webhooks() -> Self {
         let webhook = Webhook::of("webhooks");
-        Self { select: format!("SELECT {webhook} FROM webhooks WHERE app = $1"), id: "id" }
+        Self::new(format!("SELECT {webhook} FROM webhooks WHERE app = $1"), "id")
     }
 
     fn frauds(about: Owner) -> Self {
         Self::of::<FraudAlert>(&format!("{} = $1", owner(about).0), "id")
     }
 
-    /// SQL of a page: items after `$2` and before `$3`, at most `$4`.
+    /// SQL of a page: items after `$2` and before `$3`. The last parameter is their maximum number.
     fn page(&self, forward: bool) -> String {
-        let Self { select, id } = self;
+        let Self { select, id, filter, params, ids: _ } = self;
         let order = if forward { "ASC" } else { "DESC" };
-        format!("{select} AND {id} > $2 AND {id} < $3 ORDER BY {id} {order} LIMIT $4")
+        let limit = params.len() + 4;
+        format!("{select} AND {id} > $2 AND {id} < $3{filter} ORDER BY {id} {order} LIMIT ${limit}")
     }
 }
 
@@ -163,14 +244,14 @@ impl Store {
         self.page(&List::lines(), merchant, page_query, BalanceLine::of_row).await
     }
 
-    /// The transactions of a merchant: all, only successful ones (`true`), or only failed ones.
+    /// The transactions of a merchant that satisfy all conditions of the filter.
     pub(crate) async fn transactions(
         self,
         merchant: Id,
         page_query: PageQuery,
-        successful: Option<bool>,
+        filter: TransactionFilter,
     ) -> Result<Vec<Transaction>, StoreError> {
-        let list = List::transactions(successful);
+        let list = List::transactions(&filter, matches!(self.engine, Engine::Sqlite(_)));
         let found = self.page(&list, merchant, page_query, LoadedTrail::of_row).await?;
         self.with_trails(found).await
     }
@@ -245,14 +326,16 @@ impl Store {
     /// A page of a list; see the module for `after`.
     async fn page<T: Send + 'static>(
         &self,
-        list: &List,
+        list: &List<'_>,
         owner: Id,
         page_query: PageQuery,
         item: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
     ) -> Result<Vec<T>, StoreError> {
         let [after, before] = self.window(page_query).await?;
-        let limit = Param::Int(page_query.limit.into());
-        let params = [owner.param(), after.param(), before.param(), limit];
+        let (after, before) = (after.max(list.ids[0]), before.min(list.ids[1]));
+        let mut params = vec![owner.param(), after.param(), before.param()];
+        params.extend_from_slice(&list.params);
+        params.push(Param::Int(page_query.limit.into()));
         self.query_all(&list.page(page_query.is_forward()), &params, item).await
     }
 
@@ -279,17 +362,69 @@ mod tests {
         *,
     };
 
+    /// All combinations of filters of transactions, each with the index that finds them.
+    fn filters() -> Vec<(TransactionFilter, &'static str)> {
+        let indexes = ["by_reference", "by_last4", "by_amount", "by_currency"];
+        let all = (0..1 << 6).flat_map(|bits| {
+            [None, Some(true), Some(false)].map(|successful| {
+                let has = |bit: u32| bits & 1 << bit != 0;
+                let created = Range {
+                    from: has(4).then_some(Timestamp::UNIX_EPOCH),
+                    to: has(5).then_some(Timestamp::MAX),
+                };
+                let filter = TransactionFilter {
+                    successful,
+                    reference: has(0).then(|| ReferenceDigest::of("5011")),
+                    last4: has(1).then(|| "0000".to_owned()),
+                    amount: has(2).then(|| Amount::new(100).unwrap()),
+                    currency: has(3).then_some(Currency::EUR),
+                    created,
+                };
+                let of_successful = match successful {
+                    None => "transactions_of_merchants",
+                    Some(true) => "successful_transactions",
+                    Some(false) => "failed_transactions",
+                };
+                let first = (0..4).find(|&bit| has(bit));
+                (filter, first.map_or(of_successful, |bit| indexes[bit as usize]))
+            })
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn the_first_filter_of_transactions_chooses_the_index() {
+        let db = database();
+        for (filter, index) in filters() {
+            for forward in [true, false] {
+                let plan = plan(&db, &List::transactions(&filter, true).page(forward));
+                assert!(plan.iter().any(|step| step.contains(index)), "{filter:?}: {plan:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_time_narrows_the_ids() {
+        let time = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+        let (from, to) = (time("2026-11-27T10:00:00Z"), time("2026-11-27T11:00:00Z"));
+        let [after, before] = Range { from, to }.ids();
+        assert_eq!(after.created(), time("2026-11-27T09:00:00Z").unwrap());
+        assert_eq!(before.created(), time("2026-11-27T12:00:00Z").unwrap());
+        let all = Range { from: Some(Timestamp::MIN), to: Some(Timestamp::MAX) }.ids();
+        assert!(all[0] == Id::MIN && all[1] > Id::at("2106-01-01T00:00:00Z".parse().unwrap()));
+        assert_eq!(Range::default().ids(), [Id::MIN, Id::MAX]);
+    }
+
     #[test]
     fn every_page_is_an_index_range_that_needs_no_sort() {
         let db = database();
         let mut lists =
             vec![List::users(), List::apps(), List::api_keys(), List::lines(), List::webhooks()];
         for filter in [None, Some(true), Some(false)] {
-            lists.extend([
-                List::merchants("merchant_apps.test", filter),
-                List::transactions(filter),
-            ]);
+            lists.push(List::merchants("merchant_apps.test", filter));
         }
+        let filters = filters();
+        lists.extend(filters.iter().map(|(filter, _)| List::transactions(filter, true)));
         for about in [Owner::Merchant(Id::MIN), Owner::Transaction(Id::MIN)] {
             lists.extend([List::disputes(about), List::frauds(about)]);
         }

@@ -1,7 +1,7 @@
 //! Rules that SQL cannot express. The domain functions that booked the values compute them again.
 
 use num_rational::Ratio;
-use payments_domain::{Exchange, Ppm, multiply_rounded};
+use payments_domain::{CustomData, Exchange, Ppm, multiply_rounded};
 
 use super::rule::{
     Rule,
@@ -14,6 +14,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "a slice marked `again` has its share of the gross and fee of its capture",
         test: AGAIN,
     },
+    Rule { name: "the reference of a transaction is that of its custom data", test: REFERENCE },
 ];
 
 const CAPTURE: Test = Domain(
@@ -50,6 +51,15 @@ const AGAIN: Test = Domain(
             multiply_rounded(gross, &share).ok()?,
             multiply_rounded(fee, &share).ok()?
         ))
+    },
+);
+
+const REFERENCE: Test = Domain(
+    "SELECT id AS place, custom_reference AS kept, custom AS given
+     FROM transactions LEFT JOIN customs ON customs.\"transaction\" = id",
+    |custom| {
+        let custom = CustomData::parse(serde_json::from_str(custom).ok()?).ok()?;
+        Some(custom.reference()?.as_str().to_owned())
     },
 );
 

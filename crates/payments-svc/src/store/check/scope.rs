@@ -34,6 +34,7 @@ const CHANGED: &str = "WITH chosen AS MATERIALIZED (
     UNION SELECT line FROM {stored}trail WHERE \"transaction\" {in_chosen} AND line IS NOT NULL
     UNION SELECT line FROM {stored}disputes WHERE \"transaction\" {in_chosen}
 ), transactions AS (SELECT * FROM {stored}transactions WHERE id {in_chosen}
+), customs AS (SELECT * FROM {stored}customs WHERE \"transaction\" {in_chosen}
 ), trail AS (SELECT * FROM {stored}trail WHERE \"transaction\" {in_chosen}
 ), captures AS (SELECT * FROM {stored}captures WHERE \"transaction\" {in_chosen}
 ), outbox AS (SELECT * FROM {stored}outbox WHERE \"transaction\" {in_chosen}

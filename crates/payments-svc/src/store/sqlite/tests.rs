@@ -24,7 +24,7 @@ use proptest::{
 
 use super::{
     super::{
-        Endpoint, Owner, PaidRun, Store, StoreConfig, StoreError,
+        Endpoint, Owner, PaidRun, Store, StoreConfig, StoreError, TransactionFilter,
         check::Scope,
         now,
         rows::{LoadedTrail, Resource},
@@ -379,7 +379,8 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
             let own = tables.transactions.values().filter(|row| row.merchant == merchant);
             let own = own.filter(|row| successful.is_none_or(|it| it == row.error.is_none()));
             let own = own.map(|row| with_trail(&tables, row.id));
-            let list = async |page| read().transactions(merchant, page, successful).await;
+            let filter = TransactionFilter { successful, ..TransactionFilter::default() };
+            let list = async |page| read().transactions(merchant, page, filter.clone()).await;
             assert_listed(own, list).await;
         }
     }
