@@ -14,7 +14,7 @@
 //! 2. A decision cannot query the database: on PostgreSQL a batch is two round trips (three if a
 //!    row was not found), however many writes it has. A row that was not loaded looks to a decision
 //!    like a row that does not exist. So an action must list all its rows in [`Action::needs`].
-//! 3. The IDs of new rows are drawn during the load: [`IDS_PER_WRITE`] for each write. A write that
+//! 3. The IDs of new rows are drawn during the load: [`Action::ids`] for each write. A write that
 //!    uses more panics, and fails alone.
 //! 4. A batch can run again, for example after a panic or a conflict with another database
 //!    transaction. So a decision has no side effects. The time comes with the loaded rows, and
@@ -77,6 +77,11 @@ pub trait Action: fmt::Debug + Send + Sync + 'static {
     /// Checks everything, then changes rows. If it returns `Err`, it has changed none.
     fn decide(&self, batch: &mut Batch) -> Result<Self::Outcome, Rejection>;
 
+    /// The maximum number of IDs that the write uses. Unused IDs are lost, which is harmless.
+    fn ids(&self) -> usize {
+        MOST_IDS
+    }
+
     /// Estimates the rows that the write reads and writes, and the bytes of its payload.
     fn cost(&self) -> (usize, usize) {
         (MOVEMENT_ROWS, 0)
@@ -92,6 +97,7 @@ pub trait Action: fmt::Debug + Send + Sync + 'static {
 pub trait AnyAction: fmt::Debug + Send + Sync {
     fn needs(&self, needs: &mut Needs);
     fn decide(&self, batch: &mut Batch) -> Result<Box<dyn Outcome>, Rejection>;
+    fn ids(&self) -> usize;
     fn cost(&self) -> (usize, usize);
     fn is_follow_up(&self) -> bool;
 }
@@ -103,6 +109,10 @@ impl<A: Action> AnyAction for A {
 
     fn decide(&self, batch: &mut Batch) -> Result<Box<dyn Outcome>, Rejection> {
         Ok(Box::new(Action::decide(self, batch)?))
+    }
+
+    fn ids(&self) -> usize {
+        Action::ids(self)
     }
 
     fn cost(&self) -> (usize, usize) {
@@ -125,9 +135,9 @@ pub fn captures(steps: u32) -> usize {
     usize::try_from(steps.min(MAX_STEPS)).unwrap_or(usize::MAX)
 }
 
-/// The maximum number of IDs that a write uses: a notification can book a line, an event and a
-/// dispute, and a line and an event of its decision. Unused IDs are lost, which is harmless.
-pub const IDS_PER_WRITE: usize = 5;
+/// No action uses more IDs, except for those that say so: a notification can book a line, an event
+/// and a dispute, and a line and an event of its decision.
+const MOST_IDS: usize = 5;
 
 /// The idempotency key of a request.
 #[derive(Debug, Clone)]

@@ -72,8 +72,7 @@ impl Webhook {
 
     /// The recorded deliveries, newest first.
     pub async fn deliveries(&self) -> Vec<Value> {
-        let listed = self.app.get(&format!("{}/deliveries", self.path())).await.expect(200);
-        listed.json()["deliveries"].as_array().expect("a list").clone()
+        self.app.list(&format!("{}/deliveries?limit=100", self.path())).await
     }
 
     /// Waits until the recorded deliveries satisfy a condition, and returns them.

@@ -24,6 +24,10 @@ impl Action for RecordDeliveries {
         needs.locked_apps.insert(self.0.app);
     }
 
+    fn ids(&self) -> usize {
+        self.0.attempts.len()
+    }
+
     fn cost(&self) -> (usize, usize) {
         let DeliveryReport { retries, finished, attempts, .. } = &*self.0;
         let rows = [retries.len(), finished.len(), attempts.len()].into_iter().sum::<usize>();
@@ -55,7 +59,8 @@ impl Action for RecordDeliveries {
         }
         for &attempt in &report.attempts {
             let number = progress.count_attempt();
-            batch.rows.webhook_attempts.replace(AttemptRow { webhook: id, number, attempt });
+            let row = AttemptRow { webhook: id, number, id: batch.id(), attempt };
+            batch.rows.webhook_attempts.replace(row);
         }
         batch.rows.webhook_progress.update(ProgressRow { webhook: id, progress });
         let disables_webhook = report.disables.is_some() && is_current && row.disabled.is_none();

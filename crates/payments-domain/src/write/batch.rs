@@ -25,8 +25,8 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Balance, BatchRows, Changes, IDS_PER_WRITE, KeyRow, KeyedRequest, LoadedRows,
-    PendingRow, ProgressRow, Rejection, RetriesOfWebhook, WebhookRow, Write,
+    Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, PendingRow, ProgressRow,
+    Rejection, RetriesOfWebhook, WebhookRow, Write,
 };
 use crate::{
     AcquirerKey, EventType, Fact, Id, Merchant, MovementError, NewEvent, Overflow, Progress, User,
@@ -47,8 +47,8 @@ pub fn decide(
     let mut batch = Batch { loaded, rows, users, own_ids: 0..0, request_key: None };
     let decide_one = |(index, write): (usize, &&Write)| {
         // Each write has a share of the IDs, so that one that needs more fails alone.
-        let first = index.saturating_mul(IDS_PER_WRITE);
-        batch.own_ids = first..first.saturating_add(IDS_PER_WRITE);
+        let first = batch.own_ids.end;
+        batch.own_ids = first..first.saturating_add(write.action.ids());
         catch_unwind(AssertUnwindSafe(|| batch.decide(write))).map_err(|_| index)
     };
     let answers = writes.iter().enumerate().map(decide_one).collect::<Result<_, _>>()?;
@@ -89,11 +89,11 @@ impl Batch {
         self.loaded.now
     }
 
-    /// The ID of a new row: at most [`IDS_PER_WRITE`] for a write.
+    /// The ID of a new row: at most [`Action::ids`](super::Action::ids) for a write.
     #[expect(clippy::expect_used, reason = "more IDs are a bug, and fail only one write")]
     pub fn id(&mut self) -> Id {
         let own = self.own_ids.next().and_then(|index| self.loaded.ids.get(index));
-        *own.expect("the write uses more IDs than IDS_PER_WRITE")
+        *own.expect("the write uses more IDs than it says")
     }
 
     /// The key at the acquirer for a new pending payment or outbox entry.

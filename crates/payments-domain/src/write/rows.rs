@@ -229,7 +229,7 @@ row! {
     /// One of the last attempts of an endpoint. The numbers begin again after the maximum.
     pub struct AttemptRow in "webhook_attempts" {
         key { webhook: Id = "webhook", number: u32 = "number" }
-        fixed { attempt: DeliveryAttempt = .. }
+        fixed { id: Id = "id", attempt: DeliveryAttempt = .. }
     }
 }
 

@@ -80,16 +80,17 @@ impl BatchTester {
         let now = at(self.batch);
         let writes = writes(batch, &self.tables, self.batch);
         let mut at_once = self.tables.clone();
-        let (needs, drawn) = (Needs::of(&writes), ids(self.next_id, writes.len() * IDS_PER_WRITE));
+        let needs = Needs::of(&writes);
+        let drawn = ids(self.next_id, writes.iter().map(|write| write.action.ids()).sum());
         let known = at_once.load(&needs, (now, drawn.clone()), (SHARDS, free));
         let borrowed: Vec<&Write> = writes.iter().collect();
         let (together, changes) = decide(known, &borrowed).unwrap();
 
         // Rejected and replayed writes change nothing.
-        let (mut done, mut own_ids) = (Vec::new(), Vec::new());
-        for ((write, answer), own) in
-            borrowed.iter().zip(&together).zip(drawn.chunks(IDS_PER_WRITE))
-        {
+        let (mut done, mut own_ids, mut rest) = (Vec::new(), Vec::new(), &*drawn);
+        for (write, answer) in borrowed.iter().zip(&together) {
+            let own;
+            (own, rest) = rest.split_at(write.action.ids());
             if matches!(answer, Ok(Answer::Executed(_))) {
                 done.push(*write);
                 own_ids.extend(own);
@@ -116,7 +117,8 @@ impl BatchTester {
     /// Executes actions in one batch.
     fn execute_at_once(&mut self, actions: Vec<Box<dyn AnyAction>>) -> Vec<WriteResult> {
         let writes: Vec<Write> = actions.into_iter().map(Write::from).collect();
-        let known = self.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
+        let drawn = ids(self.next_id, writes.iter().map(|write| write.action.ids()).sum());
+        let known = self.tables.load(&Needs::of(&writes), (at(99), drawn), (SHARDS, 0));
         let (answers, changes) = decide(known, &writes.iter().collect::<Vec<_>>()).unwrap();
         self.tables.apply(changes);
         answers
@@ -126,13 +128,14 @@ impl BatchTester {
     fn single(&mut self, write: &Write, (now, free): (Timestamp, i64)) -> WriteResult {
         let own = Needs::of([write]);
         let all = Needs { payout: own.payout, ..self.tables.all() };
-        let known = self.tables.load(&all, (now, ids(self.next_id, IDS_PER_WRITE)), (SHARDS, free));
+        let drawn = ids(self.next_id, write.action.ids());
+        let known = self.tables.load(&all, (now, drawn), (SHARDS, free));
         let (mut answers, changes) = decide(known, &[write]).unwrap();
         let answer = answers.remove(0);
         if !matches!(answer, Ok(Answer::Executed(_))) {
             assert!(changes.is_empty(), "{write:?}: {answer:?}: {changes:?}");
         }
-        self.next_id += u64::try_from(IDS_PER_WRITE).unwrap();
+        self.next_id += u64::try_from(write.action.ids()).unwrap();
         self.tables.apply(changes);
         answer
     }

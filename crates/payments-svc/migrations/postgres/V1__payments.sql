@@ -503,6 +503,7 @@ CREATE TABLE webhook_retries (
 CREATE TABLE webhook_attempts (
     webhook bytea NOT NULL,
     number bigint NOT NULL,
+    id bytea NOT NULL,
     event bytea NOT NULL,
     created bigint NOT NULL,
     outcome text NOT NULL,

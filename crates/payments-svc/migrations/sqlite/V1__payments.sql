@@ -455,6 +455,7 @@ CREATE TABLE webhook_retries (
 CREATE TABLE webhook_attempts (
     webhook BLOB NOT NULL,
     number INTEGER NOT NULL,
+    id BLOB NOT NULL,
     event BLOB NOT NULL,
     created INTEGER NOT NULL,
     outcome TEXT NOT NULL,

@@ -4,7 +4,7 @@
 use futures_util::{FutureExt as _, future::BoxFuture};
 use payments_domain::{
     ApiKeyDetails, ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant,
-    PageQuery, Transaction, TransactionTerms, User, Webhook,
+    PageQuery, Transaction, TransactionTerms, User, Webhook, write::AttemptRow,
 };
 
 use super::{access::Credentials, error::Error, payments::Payments};
@@ -46,6 +46,11 @@ impl Payments {
 
     pub(crate) fn webhooks(&self, app: Id) -> List<Webhook> {
         self.list(move |store, page_query| store.webhooks(app, page_query))
+    }
+
+    /// The last attempts to deliver events to an endpoint.
+    pub(crate) fn deliveries(&self, webhook: Id) -> List<AttemptRow> {
+        self.list(move |store, page_query| store.deliveries(webhook, page_query))
     }
 
     pub(crate) fn transactions(

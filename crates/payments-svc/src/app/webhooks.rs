@@ -1,6 +1,6 @@
 //! The endpoints of apps.
 
-use payments_domain::{Delivery, DeliveryAttempt, Id, InvalidWebhookUrl, Webhook, WebhookUrl};
+use payments_domain::{Delivery, InvalidWebhookUrl, Webhook, WebhookUrl};
 
 use super::{error::Error, payments::Payments};
 use crate::webhook::Message;
@@ -9,14 +9,6 @@ impl Payments {
     /// Reads the address of an endpoint. The settings decide which ones are allowed.
     pub(crate) fn webhook_url(&self, text: &str) -> Result<WebhookUrl, InvalidWebhookUrl> {
         self.sender.url(text)
-    }
-
-    /// The last attempts to deliver events to an endpoint, the newest first.
-    pub(crate) async fn delivery_attempts(
-        &self,
-        webhook: Id,
-    ) -> Result<Vec<DeliveryAttempt>, Error> {
-        Ok(self.store.delivery_attempts(webhook).await?)
     }
 
     /// Sends a message that is no event to an endpoint, once.

@@ -8,6 +8,7 @@ use payments_domain::{
     Delivery, DeliveryAttempt, DeliveryOutcome, EventTypes, Id, Name, Webhook, WebhookDetails,
     WebhookSecret, WebhookUpdate,
     actions::{CreateWebhook, DeleteWebhook, ReplayWebhook, RotateWebhook, UpdateWebhook},
+    write::AttemptRow,
 };
 use serde::Serialize;
 use uuid::Uuid;
@@ -110,19 +111,19 @@ pub(super) async fn replay(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The last attempts, the newest first.
+/// The last attempts, in the order in which they were recorded.
 pub(super) async fn deliveries(
-    State(api): State<Arc<Api>>,
     webhook: Permitted<Webhook>,
+    query: Query,
 ) -> Result<Response, Error> {
-    let attempts = api.payments.delivery_attempts(webhook.resource.id).await?;
-    let attempts: Vec<_> = attempts.iter().map(AttemptOutput::new).collect();
-    Ok(envelope(StatusCode::OK, "deliveries", attempts))
+    query.answer(query.payments.deliveries(webhook.resource.id)).await
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AttemptOutput {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
     #[serde(serialize_with = "as_text")]
     event_id: Id,
     #[serde(serialize_with = "as_date")]
@@ -135,10 +136,10 @@ struct AttemptOutput {
 }
 
 impl AttemptOutput {
-    fn new(attempt: &DeliveryAttempt) -> Self {
-        let DeliveryAttempt { event, created, delivery, next } = *attempt;
+    fn new(row: &AttemptRow) -> Self {
+        let DeliveryAttempt { event, created, delivery, next } = row.attempt;
         let delivery = DeliveryOutput::new(delivery);
-        Self { event_id: event, created, delivery, next_attempt: next }
+        Self { id: row.id, event_id: event, created, delivery, next_attempt: next }
     }
 }
 
@@ -186,3 +187,4 @@ impl DeliveryOutput {
 }
 
 list::item!(Webhook, WebhookOutput::new);
+list::item!(AttemptRow, AttemptOutput::new);

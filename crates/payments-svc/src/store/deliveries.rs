@@ -2,7 +2,7 @@
 
 use common::sql::{Columns, Group, Param, Stored as _};
 use payments_domain::{
-    DeliveryAttempt, Id, MAX_RECORDED_ATTEMPTS, Progress, Retry, Webhook, WebhookSecrets,
+    Id, Progress, Retry, Webhook, WebhookSecrets,
     write::{RetryRow, WebhookRow},
 };
 
@@ -31,14 +31,6 @@ const WITH_EVENTS: &str = "SELECT DISTINCT webhooks.id
 
 fn retries_sql() -> String {
     format!("SELECT {} FROM webhook_retries WHERE webhook = $1", RetryRow::of("webhook_retries"))
-}
-
-fn attempts_sql() -> String {
-    format!(
-        "SELECT {} FROM webhook_attempts WHERE webhook = $1
-         ORDER BY created DESC, number DESC LIMIT {MAX_RECORDED_ATTEMPTS}",
-        DeliveryAttempt::of("webhook_attempts")
-    )
 }
 
 /// An endpoint, with all that its deliveries need.
@@ -124,14 +116,6 @@ impl Store {
         self.query_all(WITH_EVENTS, &[after.param(), to.param()], |columns| columns.read()).await
     }
 
-    /// The recorded attempts of an endpoint, the last one first.
-    pub(crate) async fn delivery_attempts(
-        &self,
-        webhook: Id,
-    ) -> Result<Vec<DeliveryAttempt>, StoreError> {
-        self.query_all(&attempts_sql(), &[webhook.param()], DeliveryAttempt::read).await
-    }
-
     /// Counts how often the database has continued on another timeline: rows that were read before
     /// may be gone.
     pub(crate) fn timeline_changes(&self) -> u64 {
@@ -152,7 +136,7 @@ mod tests {
     #[test]
     fn an_index_finds_the_rows_of_each_statement() {
         let db = database();
-        let (endpoint, retries, attempts) = (endpoint_sql(), retries_sql(), attempts_sql());
+        let (endpoint, retries) = (endpoint_sql(), retries_sql());
         for (sql, scanned, searched) in [
             (ENABLED, &["webhooks"][..], &["webhook_progress USING PRIMARY KEY (webhook=?)"][..]),
             (
@@ -175,7 +159,6 @@ mod tests {
                     "webhooks USING INDEX webhooks_of_apps (app=?)",
                 ],
             ),
-            (&attempts, &[], &["webhook_attempts USING PRIMARY KEY (webhook=?)"]),
         ] {
             let plan = plan(&db, sql);
             let steps =

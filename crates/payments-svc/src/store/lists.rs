@@ -17,7 +17,7 @@ use common::sql::{ColumnError, Columns, Group as _, Param, Stored};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
     Amount, ApiKeyDetails, App, BalanceLine, Currency, Dispute, FraudAlert, Id, Merchant,
-    PageQuery, ReferenceDigest, Step, Transaction, User, Webhook,
+    PageQuery, ReferenceDigest, Step, Transaction, User, Webhook, write::AttemptRow,
 };
 
 use super::{
@@ -174,6 +174,13 @@ impl<'a> List<'a> {
         Self::new(format!("SELECT {webhook} FROM webhooks WHERE app = $1"), "id")
     }
 
+    /// The only list that is sorted when it is read: it has at most
+    /// [`MAX_RECORDED_ATTEMPTS`](payments_domain::MAX_RECORDED_ATTEMPTS) items.
+    fn deliveries() -> Self {
+        let attempt = AttemptRow::of("webhook_attempts");
+        Self::new(format!("SELECT {attempt} FROM webhook_attempts WHERE webhook = $1"), "id")
+    }
+
     fn frauds(about: Owner) -> Self {
         Self::of::<FraudAlert>(&format!("{} = $1", owner(about).0), "id")
     }
@@ -278,6 +285,15 @@ impl Store {
         page_query: PageQuery,
     ) -> Result<Vec<Webhook>, StoreError> {
         self.page(&List::webhooks(), app, page_query, Webhook::read).await
+    }
+
+    /// The last attempts to deliver events to an endpoint.
+    pub(crate) async fn deliveries(
+        self,
+        webhook: Id,
+        page_query: PageQuery,
+    ) -> Result<Vec<AttemptRow>, StoreError> {
+        self.page(&List::deliveries(), webhook, page_query, AttemptRow::read).await
     }
 
     /// Adds the trails to these transactions. The numbers are the lengths of the trails.
@@ -401,6 +417,16 @@ mod tests {
                 assert!(plan.iter().any(|step| step.contains(index)), "{filter:?}: {plan:?}");
             }
         }
+    }
+
+    #[test]
+    fn deliveries_are_those_of_one_endpoint() {
+        let plan = plan(&database(), &List::deliveries().page(false));
+        let expected = ["SEARCH webhook_attempts USING PRIMARY KEY (webhook=?)"];
+        assert_eq!(
+            plan.iter().filter(|step| !step.starts_with("USE TEMP")).collect::<Vec<_>>(),
+            expected
+        );
     }
 
     #[test]

@@ -241,8 +241,16 @@ async fn the_last_hundred_deliveries_are_listed_newest_first() {
     let last = receiver.received().pop().unwrap();
     let listed = webhook.recorded(|them| them.iter().any(|one| one["eventId"] == last.id())).await;
     assert_eq!(listed.len(), 100);
-    let newest_first = |two: &[Value]| time(&two[0]["created"]) >= time(&two[1]["created"]);
+    let newest_first = |two: &[Value]| text(&two[0]["id"]) > text(&two[1]["id"]);
     assert!(listed.windows(2).all(newest_first), "{listed:#?}");
+    let page = |query: String| format!("{}/deliveries?{query}", webhook.path());
+    let middle = text(&listed[49]["id"]);
+    let older = merchant.app.list(&page(format!("limit=30&before={middle}"))).await;
+    assert_eq!(older, listed[50..80]);
+    merchant.app.settle(&page(String::new())).await;
+    let newer = merchant.app.list(&page(format!("limit=30&after={middle}"))).await;
+    assert!(newer.iter().eq(listed[19..49].iter().rev()), "{newer:#?}");
+    merchant.app.get(&page(String::new())).await.names(&["limit"]);
     let ids: BTreeSet<_> = listed.iter().map(|one| text(&one["eventId"])).collect();
     assert_eq!(ids.len(), 100);
     for one in &listed {

@@ -110,8 +110,9 @@ impl Action for Bug {
 /// The changes of this decision about all rows. `Err` if it panics.
 fn decided(bug: fn(&mut write::Batch) -> Result<(), Rejection>) -> Result<Changes, usize> {
     let tables = BatchTester::new().tables;
-    let known = tables.load(&tables.all(), (at(99), ids(1, IDS_PER_WRITE)), (SHARDS, 0));
-    decide(known, &[&Write::from(Bug(bug))]).map(|(_, changes)| changes)
+    let write = Write::from(Bug(bug));
+    let known = tables.load(&tables.all(), (at(99), ids(1, write.action.ids())), (SHARDS, 0));
+    decide(known, &[&write]).map(|(_, changes)| changes)
 }
 
 const EURO: Money = Money { currency: Currency::EUR, minor: 100 };

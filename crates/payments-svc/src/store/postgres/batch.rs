@@ -45,7 +45,7 @@ use common::{
 use jiff::Timestamp;
 use payments_domain::{
     Id, PayoutRequest,
-    write::{Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, RowKeys, Write},
+    write::{Changes, LoadedRows, Needs, PayoutState, RowKeys, Write},
 };
 use tokio_postgres::{Row, types::ToSql};
 
@@ -194,7 +194,8 @@ pub(super) async fn load(
     let payout = needs.payout.as_ref().map(rows::payout_params);
     let mut held = 0;
     let transactions: Vec<Param<'_>> = needs.transactions.keys().map(Id::param).collect();
-    let count = i64::try_from(batch.len() * IDS_PER_WRITE).unwrap_or(i64::MAX);
+    let count = batch.iter().map(|write| write.action.ids()).sum::<usize>();
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
 
     let mut plan = Plan::default();
     for (sql, query) in &QUERIES[..LOCKED.len()] {

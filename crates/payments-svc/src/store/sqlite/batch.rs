@@ -12,6 +12,7 @@
 use std::{
     cell::RefCell,
     collections::BTreeSet,
+    iter,
     sync::{Arc, LazyLock},
     time::Duration,
 };
@@ -24,7 +25,7 @@ use common::{
 use jiff::Timestamp;
 use payments_domain::{
     Id, IdGenerator, PayoutRequest,
-    write::{Balance, Changes, IDS_PER_WRITE, LoadedRows, Needs, PayoutState, RowKeys, Write},
+    write::{Balance, Changes, LoadedRows, Needs, PayoutState, RowKeys, Write},
 };
 use rusqlite::{Connection, Transaction};
 use uuid::Uuid;
@@ -137,7 +138,8 @@ pub(super) fn load(
     let needs = Needs::of(batch.iter().copied());
     let now = now();
     ids.advance_to(last_id(db)?);
-    let drawn = (0..batch.len() * IDS_PER_WRITE).map(|_| ids.next(now)).collect();
+    let count = batch.iter().map(|write| write.action.ids()).sum();
+    let drawn = iter::repeat_with(|| ids.next(now)).take(count).collect();
     let mut known = LoadedRows::new(now, drawn, 1);
     for (sql, query) in &*QUERIES {
         let keys = (query.keys)(&needs);

@@ -1,6 +1,6 @@
 //! Reads of a store, compared with the model: the same tables in memory.
 
-use std::{cmp::Reverse, collections::BTreeMap, fmt::Debug, time::Duration};
+use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
 use bytes::Bytes;
 use common::{files::Files, progress::Progress, sql::Row as _, sqlite::LookUp};
@@ -333,10 +333,10 @@ async fn endpoints_are_read_with_their_progress_retries_and_attempts() {
             let own = tables.webhook_retries.range((*id, Id::MIN)..=(*id, Id::MAX));
             assert_eq!(retries, own.map(|(_, row)| row.retry()).collect::<Vec<_>>());
         }
-        let attempts = store.delivery_attempts(*id).await.unwrap();
-        let mut own: Vec<_> = rows_of(&tables.webhook_attempts, *id);
-        own.sort_by_key(|row| Reverse((row.attempt.created, row.number)));
-        assert!(attempts.iter().eq(own.iter().map(|row| &row.attempt)));
+        let mut own = rows_of(&tables.webhook_attempts, *id);
+        own.sort_by_key(|row| row.id);
+        assert_listed(own.into_iter(), async |page| store.clone().deliveries(*id, page).await)
+            .await;
     }
     assert!(!taken.is_empty() && taken.len() < tables.webhooks.len());
     assert!(!tables.webhook_retries.is_empty() && !tables.webhook_attempts.is_empty());
