@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date};
 use sql::{group, named};
 
 use super::{
@@ -99,15 +99,18 @@ impl Transfer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payout {
     pub id: Id,
+    pub created: Timestamp,
+    /// Whether the merchant is a test merchant.
+    pub test: bool,
     /// The balance line.
     pub line: Id,
+    /// Captures after this time were held back. `None` if none were.
+    pub held_since: Option<Timestamp>,
     pub transfer: Transfer,
 }
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
     use crate::{
         Country, Currency, Descriptor, Email, MerchantDetails, Name, Ppm, Pricing, Website,

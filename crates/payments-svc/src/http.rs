@@ -26,6 +26,7 @@ mod list;
 mod merchants;
 mod notifications;
 mod output;
+mod payouts;
 mod sandbox_clock;
 mod transactions;
 mod users;
@@ -79,6 +80,8 @@ pub(crate) fn router(
         .route_or_slash("/frauds/{fraud_id}", get(frauds::get))
         .route_or_slash("/events", get(events::list))
         .route_or_slash("/events/{event_id}", get(events::get))
+        .route_or_slash("/payouts", get(payouts::list))
+        .route_or_slash("/payouts/{payout_id}/lines", get(payouts::lines))
         .route_or_slash("/webhooks", get(webhooks::list).post(webhooks::create))
         .route_or_slash(
             "/webhooks/{webhook_id}",

@@ -111,6 +111,7 @@ async fn every_changed_number_is_found() {
         ("captures", "gross_returned", "amount_returned > 0"),
         ("captures", "fee_returned", "amount_returned > 0"),
         ("captures", "spread", "rate = '1/1'"),
+        ("payouts", "created", "TRUE"),
         ("captures", "spread", "rate <> '1/1'"),
         ("disputes", "amount", "TRUE"),
         ("slices", "amount", "again"),

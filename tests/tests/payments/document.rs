@@ -82,6 +82,8 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "get /events/{eventId}",
         "get /frauds",
         "get /frauds/{fraudId}",
+        "get /payouts",
+        "get /payouts/{payoutId}/lines",
         "post /webhooks",
         "get /webhooks",
         "get /webhooks/{webhookId}",

@@ -113,6 +113,9 @@ async fn disputes_fraud_alerts_and_payouts_are_events() {
     let payout = &events[7]["data"]["payout"];
     let expected = json!({
         "id": payout["id"],
+        "merchantId": merchant.id,
+        "test": true,
+        "created": line["created"],
         "lineId": line["id"],
         "amount": { "currency": "EUR", "amount": -int(&line["balance"]) },
         "name": "https://shop.example",

@@ -200,6 +200,7 @@ async fn filled() -> Filled {
     for table in ["pending_payments", "transactions"] {
         place.change(&format!("UPDATE {table} SET \"authorization\" = hex(id)"));
     }
+    assert!(place.change("UPDATE payouts SET held_since = created") > 0);
     assert_eq!(place.change("UPDATE expiry SET through = (SELECT min(id) FROM transactions)"), 1);
     Filled { place, merchants, shown, answered, form, keys }
 }

@@ -333,6 +333,7 @@ async fn unknown_parameters_and_filters_are_400() {
         format!("/disputes{of_merchant}"),
         format!("/frauds{of_merchant}"),
         format!("/events{of_merchant}"),
+        format!("/payouts{of_merchant}"),
         "/webhooks?".to_owned(),
     ]);
     for list in lists {

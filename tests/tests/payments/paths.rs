@@ -40,6 +40,8 @@ fn routes(merchant: &Merchant, transaction: &Transaction) -> Vec<(String, Vec<Me
         (format!("/disputes/{id}"), get.clone()),
         ("/frauds".to_owned(), get.clone()),
         (format!("/frauds/{id}"), get.clone()),
+        ("/payouts".to_owned(), get.clone()),
+        (format!("/payouts/{id}/lines"), get.clone()),
         ("/webhooks".to_owned(), vec![Method::POST, Method::GET]),
         (format!("/webhooks/{id}"), vec![Method::GET, Method::PUT, Method::DELETE]),
         (format!("/webhooks/{id}/rotate"), vec![Method::POST]),

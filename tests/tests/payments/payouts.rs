@@ -7,7 +7,7 @@ use std::{
 };
 
 use blackbox::{
-    payments::{Merchant, Service, Stopped, int, minimal},
+    payments::{Merchant, Refusal as _, Service, Stopped, int, minimal},
     process,
     soak::rounds,
 };
@@ -293,9 +293,93 @@ async fn a_payout_without_a_writable_file_books_nothing() {
     assert_eq!(merchant.by(&merchant.app.at(&service)).balance().await, 945);
 }
 
-/// Makes all balance lines two hours older.
+/// Makes all balance lines and payouts two hours older.
 fn age(place: &Stopped) {
     place.change("UPDATE lines SET created = created - 7200000");
+    place.change(
+        "UPDATE payouts SET created = created - 7200000, held_since = held_since - 7200000",
+    );
+}
+
+/// The payouts of a merchant, newest first. Checks that the lines of each one have its sum, that no
+/// line is paid twice, and that the others have the sum of the balance.
+async fn payouts_of(merchant: &Merchant) -> Vec<Value> {
+    let path = format!("/payouts?limit=100&filter[merchantId]={}", merchant.id);
+    let payouts = merchant.app.list(&path).await;
+    let mut unpaid = merchant.list("/lines?limit=1000").await;
+    unpaid.retain(|line| line["payout"] != true);
+    for payout in &payouts {
+        let path = format!("/payouts/{}/lines", payout["id"].as_str().unwrap());
+        let lines = merchant.app.list(&format!("{path}?limit=1000")).await;
+        let sum: i64 = lines.iter().map(|line| int(&line["balance"])).sum();
+        assert_eq!(sum, int(&payout["amount"]["amount"]), "{payout}: {lines:#?}");
+        assert!(lines.is_sorted_by(|left, right| left["id"].as_str() > right["id"].as_str()));
+        for line in lines {
+            let at = unpaid.iter().position(|one| *one == line);
+            unpaid.remove(at.unwrap_or_else(|| panic!("paid twice: {line}")));
+        }
+        let own = format!("/lines/{}", payout["lineId"].as_str().unwrap());
+        let own = merchant.app.get(&own).await.expect(200).json();
+        assert_eq!(own["balance"], -int(&payout["amount"]["amount"]));
+        assert_eq!((&own["payout"], &own["created"]), (&true.into(), &payout["created"]));
+    }
+    let unpaid: i64 = unpaid.iter().map(|line| int(&line["balance"])).sum();
+    assert_eq!(unpaid, merchant.balance().await);
+    payouts
+}
+
+#[tokio::test]
+async fn payouts_are_listed_with_the_lines_that_they_paid() {
+    let service = Service::with(&[]).await;
+    let merchant = funded(&service, Some(DANISH)).await;
+    assert_eq!(payouts_of(&merchant).await, [] as [Value; 0]);
+    for day in ["2026-01-01", "2026-01-02", "2026-01-03"] {
+        let transaction = merchant.pay("EUR", 5000).await;
+        transaction.capture(2000).await;
+        transaction.capture(3000).await;
+        transaction.refund(400).await;
+        pay_out(service.data(), &["--test", "--day", day]).await;
+    }
+    merchant.pay("EUR", 5000).await.capture(5000).await;
+    let payouts = payouts_of(&merchant).await;
+    assert_eq!(payouts.len(), 3);
+    let first = &payouts[2];
+    let event = &merchant.app.list("/events?limit=1&filter[type]=payout.booked").await[0];
+    assert_eq!(event["data"]["payout"], payouts[0]);
+    assert_eq!((&first["iban"], &first["test"]), (&json!(DANISH), &json!(true)));
+    assert_eq!(first["merchantId"], *merchant.id);
+
+    // Both lists have pages.
+    let of_merchant = format!("/payouts?filter[merchantId]={}&", merchant.id);
+    let lines = format!("/payouts/{}/lines?", first["id"].as_str().unwrap());
+    for list in [of_merchant, lines] {
+        let all = merchant.app.list(&format!("{list}limit=10")).await;
+        let id = |at: usize| all[at]["id"].as_str().unwrap();
+        let older = merchant.app.list(&format!("{list}limit=1&before={}", id(0))).await;
+        assert_eq!(older, all[1..2]);
+        merchant.app.settle(&list).await;
+        let newer = merchant.app.list(&format!("{list}limit=9&after={}", id(all.len() - 1))).await;
+        assert!(newer.iter().rev().eq(&all[..all.len() - 1]), "{newer:#?}");
+    }
+}
+
+#[tokio::test]
+async fn payouts_of_others_are_forbidden() {
+    let service = Service::with(&[]).await;
+    let merchant = funded(&service, Some(DANISH)).await;
+    pay_out(service.data(), &["--test"]).await;
+    let payout = payouts_of(&merchant).await.remove(0);
+    let stranger = service.app().await;
+    let lines = format!("/payouts/{}/lines", payout["id"].as_str().unwrap());
+    let list = format!("/payouts?limit=1&filter[merchantId]={}", merchant.id);
+    stranger.get(&format!("{lines}?limit=1")).await.refused(403, "forbidden");
+    stranger.get(&list).await.refused(403, "forbidden");
+    merchant.app.get(&lines).await.names(&["limit"]);
+    merchant.app.get("/payouts?limit=1").await.names(&["filter.merchantId"]);
+    let unknown = format!("/payouts?limit=1&filter[merchantId]={}", "1".repeat(24));
+    merchant.app.get(&unknown).await.names(&["filter.merchantId"]);
+    let unknown = format!("/payouts/{}/lines?limit=1", merchant.id);
+    merchant.app.get(&unknown).await.refused(404, "not_found");
 }
 
 #[tokio::test]
@@ -319,6 +403,7 @@ async fn captures_younger_than_the_delay_are_held_back() {
     assert_eq!(paid("2026-01-02").await, ["4.58"]);
     assert_eq!(merchant.balance().await, 1925);
     merchant.sum_of_lines().await;
+    assert_eq!(payouts_of(&merchant).await.len(), 1);
 
     // A refund of more than the old captures: nothing is paid, and nothing is negative.
     young.refund(500).await;
@@ -333,6 +418,7 @@ async fn captures_younger_than_the_delay_are_held_back() {
     merchant.pay("EUR", 10).await.capture(10).await;
     assert_eq!(merchant.balance().await, 945 - 15);
     assert_eq!(paid("2026-01-05").await, ["9.30"]);
+    assert_eq!(payouts_of(&merchant).await.len(), 3);
     service.data().agrees().await;
     service.stop().await.agrees().await;
 }

@@ -40,7 +40,14 @@ impl Action for PayOut {
             transaction: None,
             amount: debit,
         };
-        let payout = Payout { id: batch.id(), line: line.id, transfer };
+        let payout = Payout {
+            id: batch.id(),
+            created: batch.loaded.now,
+            test: state.run.test,
+            line: line.id,
+            held_since: state.held_since.filter(|_| state.held > 0),
+            transfer,
+        };
         let fact = Fact::Payout(payout.id);
         batch.rows.payouts.insert(PayoutRow::new(state.run, payout));
         batch.post(line.id, &entry);

@@ -127,6 +127,8 @@ pub struct PayoutState {
     pub merchant: Merchant,
     /// The sum of the balance lines of captures that are too young, in minor units.
     pub held: i64,
+    /// Captures after this time are too young. `None` if a payout pays all.
+    pub held_since: Option<Timestamp>,
     /// Whether the run is closed, or the merchant was paid on that day before.
     pub is_done: bool,
 }

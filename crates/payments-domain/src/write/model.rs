@@ -259,14 +259,15 @@ impl Tables {
         let PayoutRequest { run, merchant, delay } = request;
         let is_it = |paid: &PayoutRow| paid.day == run.day && paid.transfer.merchant == merchant;
         let is_done = self.payouts.values().any(is_it);
+        let held_since = (!delay.is_zero()).then(|| now - delay);
         let is_held = |line: &&LineRow| {
             line.merchant == merchant
                 && line.kind == LineKind::Capture
-                && line.created > now - delay
+                && held_since.is_some_and(|since| line.created > since)
         };
         let held = self.lines.values().filter(is_held).map(|line| line.balance).sum();
         let merchant = self.merchants.get(&merchant)?.clone();
-        Some(PayoutState { run, merchant, held, is_done })
+        Some(PayoutState { run, merchant, held, held_since, is_done })
     }
 
     /// Applies the changes. Panics if a row is inserted twice, or if an updated row does not exist.

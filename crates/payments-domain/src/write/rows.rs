@@ -568,7 +568,9 @@ row! {
             day: Date = "day",
             test: bool = "test",
             format: PayoutFormat = "format",
+            created: Timestamp = "created",
             line: Id = "line",
+            held_since: Option<Timestamp> = "held_since",
             transfer: Transfer = ..,
         }
     }
@@ -576,14 +578,14 @@ row! {
 
 impl PayoutRow {
     pub fn new(run: PayoutRun, payout: Payout) -> Self {
-        let PayoutRun { day, test, format } = run;
-        let Payout { id, line, transfer } = payout;
-        Self { id, day, test, format, line, transfer }
+        let PayoutRun { day, test: _, format } = run;
+        let Payout { id, created, test, line, held_since, transfer } = payout;
+        Self { id, day, test, format, created, line, held_since, transfer }
     }
 
     pub fn payout(self) -> Payout {
-        let Self { id, line, transfer, .. } = self;
-        Payout { id, line, transfer }
+        let Self { id, created, test, line, held_since, transfer, day: _, format: _ } = self;
+        Payout { id, created, test, line, held_since, transfer }
     }
 }
 

@@ -321,14 +321,17 @@ CREATE TABLE payouts (
     day text NOT NULL,
     test boolean NOT NULL, -- as its merchant
     format text NOT NULL, -- of its run
+    created bigint NOT NULL,
     merchant bytea NOT NULL,
     line bytea NOT NULL UNIQUE,
+    held_since bigint, -- captures after this time were held back; null: none
     name text NOT NULL,
     iban text NOT NULL,
     currency text NOT NULL,
     amount bigint NOT NULL CHECK (amount > 0),
     UNIQUE (day, merchant)
 );
+CREATE INDEX payouts_of_merchants ON payouts (merchant, id);
 
 -- What an acquirer has told of its own accord, each thing once. One that tells how a dispute was
 -- decided may come before the dispute: then it waits for it.

@@ -276,14 +276,17 @@ CREATE TABLE payouts (
     day TEXT NOT NULL,
     test INTEGER NOT NULL, -- as its merchant
     format TEXT NOT NULL, -- of its run
+    created INTEGER NOT NULL,
     merchant BLOB NOT NULL,
     line BLOB NOT NULL UNIQUE,
+    held_since INTEGER, -- captures after this time were held back; null: none
     name TEXT NOT NULL,
     iban TEXT NOT NULL,
     currency TEXT NOT NULL,
     amount INTEGER NOT NULL CHECK (amount > 0),
     UNIQUE (day, merchant)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX payouts_of_merchants ON payouts (merchant, id);
 
 -- What an acquirer has told of its own accord, each thing once. One that tells how a dispute was
 -- decided may come before the dispute: then it waits for it.

@@ -4,7 +4,7 @@
 use futures_util::{FutureExt as _, future::BoxFuture};
 use payments_domain::{
     ApiKeyDetails, ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant,
-    PageQuery, Transaction, TransactionTerms, User, Webhook, write::AttemptRow,
+    PageQuery, Payout, Transaction, TransactionTerms, User, Webhook, write::AttemptRow,
 };
 
 use super::{access::Credentials, error::Error, payments::Payments};
@@ -80,6 +80,21 @@ impl Payments {
     ) -> Result<Option<List<FraudAlert>>, Error> {
         let about = self.about(caller, merchant, transaction).await?;
         Ok(about.map(|about| self.list(move |store, page_query| store.frauds(about, page_query))))
+    }
+
+    /// The payouts of a merchant. Fails as [`Self::disputes`] does.
+    pub(crate) async fn payouts(
+        &self,
+        caller: &Credentials,
+        merchant: Id,
+    ) -> Result<List<Payout>, Error> {
+        self.about(caller, merchant, None).await?;
+        Ok(self.list(move |store, page_query| store.payouts(merchant, page_query)))
+    }
+
+    /// The lines that a payout paid.
+    pub(crate) fn lines_of_payout(&self, payout: Payout) -> List<BalanceLine> {
+        self.list(move |store, page_query| store.lines_of_payout(payout.clone(), page_query))
     }
 
     /// The events of a merchant, or of all merchants of the app. Fails as [`Self::disputes`] does.

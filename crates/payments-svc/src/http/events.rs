@@ -2,7 +2,7 @@
 
 use axum::{http::StatusCode, response::Response};
 use jiff::Timestamp;
-use payments_domain::{Event, EventData, Id, Payout, Transaction};
+use payments_domain::{Event, EventData, Id, Transaction};
 use serde::Serialize;
 
 use super::{
@@ -10,7 +10,8 @@ use super::{
     disputes::DisputeOutput,
     frauds::FraudOutput,
     list::{Item, Query},
-    output::{MoneyOutput, TransactionOutput},
+    output::TransactionOutput,
+    payouts::PayoutOutput,
 };
 use crate::{
     app::EventFilter,
@@ -58,31 +59,6 @@ enum DataOutput<'a> {
     Dispute(DisputeOutput<'a>),
     Fraud(FraudOutput),
     Payout(PayoutOutput<'a>),
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PayoutOutput<'a> {
-    #[serde(serialize_with = "as_text")]
-    id: Id,
-    #[serde(serialize_with = "as_text")]
-    line_id: Id,
-    amount: MoneyOutput,
-    name: &'a str,
-    iban: &'a str,
-}
-
-impl<'a> PayoutOutput<'a> {
-    fn new(payout: &'a Payout) -> Self {
-        let Payout { id, line, transfer } = payout;
-        Self {
-            id: *id,
-            line_id: *line,
-            amount: MoneyOutput::new(transfer.amount),
-            name: &transfer.name,
-            iban: transfer.iban.as_str(),
-        }
-    }
 }
 
 impl<'a> EventOutput<'a> {

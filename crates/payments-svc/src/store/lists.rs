@@ -17,7 +17,7 @@ use common::sql::{ColumnError, Columns, Group as _, Param, Stored};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
     Amount, ApiKeyDetails, App, BalanceLine, Currency, Dispute, FraudAlert, Id, Merchant,
-    PageQuery, ReferenceDigest, Step, Transaction, User, Webhook, write::AttemptRow,
+    PageQuery, Payout, ReferenceDigest, Step, Transaction, User, Webhook, write::AttemptRow,
 };
 
 use super::{
@@ -82,9 +82,14 @@ impl<'a> List<'a> {
 
     /// Adds a condition: a column, an operator and a parameter.
     fn compare(&mut self, (column, operator): (&str, &str), param: Param<'a>) {
-        self.params.push(param);
-        let number = self.params.len() + 3;
+        let number = self.bind(param);
         self.filter += &format!(" AND {column} {operator} ${number}");
+    }
+
+    /// Adds a parameter, and returns its number.
+    fn bind(&mut self, param: Param<'a>) -> usize {
+        self.params.push(param);
+        self.params.len() + 3
     }
 
     /// `test_column` is the column that marks test merchants.
@@ -122,6 +127,31 @@ impl<'a> List<'a> {
 
     fn lines() -> Self {
         Self::of::<BalanceLine>("lines.merchant = $1", "lines.id")
+    }
+
+    fn payouts() -> Self {
+        Self::of::<Payout>("payouts.merchant = $1", "payouts.id")
+    }
+
+    /// The lines since the payout `before`, and the captures that it held back; without those that
+    /// `payout` held back.
+    fn lines_of_payout(payout: &'a Payout, before: Option<&'a Payout>) -> Self {
+        let mut list = Self::lines();
+        list.ids[1] = payout.line;
+        if let Some(since) = &payout.held_since {
+            let since = list.bind(since.param());
+            list.filter += &format!(" AND NOT (kind = 'capture' AND lines.created > ${since})");
+        }
+        let Some(before) = before else { return list };
+        list.ids[0] = before.line;
+        if let Some(since) = &before.held_since {
+            list.ids[0] = before.line.min(Range { from: Some(*since), to: None }.ids()[0]);
+            let (line, since) = (list.bind(before.line.param()), list.bind(since.param()));
+            list.filter += &format!(
+                " AND (lines.id > ${line} OR kind = 'capture' AND lines.created > ${since})"
+            );
+        }
+        list
     }
 
     /// `hints` says whether the SQL names the index, for SQLite.
@@ -287,6 +317,27 @@ impl Store {
         self.page(&List::webhooks(), app, page_query, Webhook::read).await
     }
 
+    pub(crate) async fn payouts(
+        self,
+        merchant: Id,
+        page_query: PageQuery,
+    ) -> Result<Vec<Payout>, StoreError> {
+        self.page(&List::payouts(), merchant, page_query, Payout::of_row).await
+    }
+
+    /// The lines that a payout paid.
+    pub(crate) async fn lines_of_payout(
+        self,
+        payout: Payout,
+        page_query: PageQuery,
+    ) -> Result<Vec<BalanceLine>, StoreError> {
+        let merchant = payout.transfer.merchant;
+        let last = PageQuery { limit: 1, before: Some(payout.id), after: None };
+        let before = self.clone().payouts(merchant, last).await?;
+        let list = List::lines_of_payout(&payout, before.first());
+        self.page(&list, merchant, page_query, BalanceLine::of_row).await
+    }
+
     /// The last attempts to deliver events to an endpoint.
     pub(crate) async fn deliveries(
         self,
@@ -373,10 +424,30 @@ pub(super) fn placeholders(count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use payments_domain::{Iban, Money, Transfer};
+
     use super::{
         super::sqlite::tests::{database, plan},
         *,
     };
+
+    /// Two payouts. The second one was before the first, and held captures back.
+    fn payouts() -> (Payout, Payout) {
+        let payout = Payout {
+            id: Id::MAX,
+            created: Timestamp::UNIX_EPOCH,
+            test: true,
+            line: Id::MAX,
+            held_since: None,
+            transfer: Transfer {
+                merchant: Id::MIN,
+                name: String::new(),
+                iban: Iban::new("DK5000400440116243").unwrap(),
+                amount: Money { currency: Currency::EUR, minor: 1 },
+            },
+        };
+        (payout.clone(), Payout { held_since: Some(Timestamp::UNIX_EPOCH), ..payout })
+    }
 
     /// All combinations of filters of transactions, each with the index that finds them.
     fn filters() -> Vec<(TransactionFilter, &'static str)> {
@@ -449,6 +520,11 @@ mod tests {
         for filter in [None, Some(true), Some(false)] {
             lists.push(List::merchants("merchant_apps.test", filter));
         }
+        let (payout, before) = payouts();
+        for (payout, before) in [(&payout, None), (&payout, Some(&before)), (&before, None)] {
+            lists.push(List::lines_of_payout(payout, before));
+        }
+        lists.push(List::payouts());
         let filters = filters();
         lists.extend(filters.iter().map(|(filter, _)| List::transactions(filter, true)));
         for about in [Owner::Merchant(Id::MIN), Owner::Transaction(Id::MIN)] {

@@ -7,9 +7,9 @@ use std::{convert::identity, sync::LazyLock};
 use common::sql::{BadCell, Cell, ColumnError, Columns, Group, Kind, Param, Stored};
 use payments_domain::{
     AcquirerKey, App, Authorization, BalanceLine, Card, Challenge, Dispute, FraudAlert, Id,
-    Merchant, NewEvent, OutboxEntry, PayoutRequest, PayoutRun, QueuedEntry, SavedCard, Step, Terms,
-    Transaction, TransactionTerms, UnansweredPayment,
-    write::{CardRow, DisputeRow, EventRow, LineRow},
+    Merchant, NewEvent, OutboxEntry, Payout, PayoutRequest, PayoutRun, QueuedEntry, SavedCard,
+    Step, Terms, Transaction, TransactionTerms, UnansweredPayment,
+    write::{CardRow, DisputeRow, EventRow, LineRow, PayoutRow},
 };
 
 use super::{Found, OldTransaction, OverdueDispute, api_keys::StoredApiKey};
@@ -52,6 +52,7 @@ resources! {
     SavedCard: CardRow = "cards", CardRow::saved_card;
     Dispute: DisputeRow = "disputes", DisputeRow::dispute;
     FraudAlert: FraudAlert = "frauds", identity;
+    Payout: PayoutRow = "payouts", PayoutRow::payout;
 }
 
 impl Resource for Merchant {

@@ -106,6 +106,13 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        name: "a payout has the time of its line",
+        test: Rows(
+            "SELECT payouts.id AS place, payouts.created AS kept, lines.created AS computed
+             FROM payouts LEFT JOIN lines ON lines.id = line",
+        ),
+    },
+    Rule {
         name: "the line of a payout has equal amount and balance",
         test: Rows(
             "SELECT id AS place, amount AS kept, balance AS computed

@@ -87,7 +87,7 @@ const OPEN_RUN: &str = "SELECT 1 FROM payout_runs
 const HELD: &str = "WITH start AS MATERIALIZED (
          SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2, 0) AS created
      )
-     SELECT coalesce(sum(balance), 0)::bigint FROM lines
+     SELECT (SELECT created FROM start), coalesce(sum(balance), 0)::bigint FROM lines
      WHERE merchant = $1 AND kind = 'capture' AND created > (SELECT created FROM start)
          AND id >= id_of(greatest((SELECT created FROM start) / 1000 - 3600, 0), 0)";
 
@@ -192,7 +192,7 @@ pub(super) async fn load(
 ) -> Result<(LoadedRows, Vec<usize>), Error> {
     let needs = Needs::of(batch.iter().copied());
     let payout = needs.payout.as_ref().map(rows::payout_params);
-    let mut held = 0;
+    let (mut held_since, mut held) = (None, 0);
     let transactions: Vec<Param<'_>> = needs.transactions.keys().map(Id::param).collect();
     let count = batch.iter().map(|write| write.action.ids()).sum::<usize>();
     let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -238,12 +238,12 @@ pub(super) async fn load(
                 Target::Rows(query) => (query.read)(&mut known, columns)?,
                 Target::Balances => known.rows.balances.load(Group::read(columns)?),
                 Target::OpenRun => is_open_run = true,
-                Target::Held => held = columns.read()?,
+                Target::Held => (held_since, held) = (columns.read()?, columns.read()?),
                 Target::Payout => {
                     let Some(PayoutRequest { run, .. }) = needs.payout else { continue };
                     let (merchant, is_done) = rows::payout_state(columns)?;
                     let is_done = is_done || !is_open_run;
-                    known.payout = Some(PayoutState { run, merchant, held, is_done });
+                    known.payout = Some(PayoutState { run, merchant, held, held_since, is_done });
                 }
                 Target::IdGenerator => {}
             }

@@ -157,11 +157,11 @@ pub(super) fn load(
         }
     }
     if let Some(request) = &needs.payout {
-        let (run, held) = (request.run, held(db, request, now)?);
+        let (run, (held_since, held)) = (request.run, held(db, request, now)?);
         known.payout =
             first_row(db, &rows::PAYOUT_STATE, &rows::payout_params(request), |columns| {
                 let (merchant, is_done) = rows::payout_state(columns)?;
-                Ok(PayoutState { run, merchant, held, is_done })
+                Ok(PayoutState { run, merchant, held, held_since, is_done })
             })?;
     }
     let booked = known.transactions.values().map(|transaction| transaction.merchant);
@@ -178,16 +178,21 @@ pub(super) fn load(
     Ok(known)
 }
 
-/// The sum of the captures that are too young to be paid.
-fn held(db: &Connection, request: &PayoutRequest, now: Timestamp) -> rusqlite::Result<i64> {
+/// The time after which captures are too young to be paid, and their sum.
+fn held(
+    db: &Connection,
+    request: &PayoutRequest,
+    now: Timestamp,
+) -> rusqlite::Result<(Option<Timestamp>, i64)> {
     if request.delay.is_zero() {
-        return Ok(0);
+        return Ok((None, 0));
     }
     let since = now.checked_sub(request.delay).unwrap_or(Timestamp::MIN);
     // The second of an ID is never before the time of its line: see `IdGenerator`.
     let (merchant, first) = (request.merchant, Id::at(since));
     let params = (merchant.as_bytes(), first.as_bytes(), since.as_millisecond());
-    db.prepare_cached(HELD)?.query_row(params, |row| row.get(0))
+    let sum = db.prepare_cached(HELD)?.query_row(params, |row| row.get(0))?;
+    Ok((Some(since), sum))
 }
 
 /// The last ID that any process drew and stored.
