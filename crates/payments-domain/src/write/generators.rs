@@ -382,8 +382,11 @@ pub fn decide_dispute(it: &Choice<'_>) -> Write {
     it.notification(AcquirerEvent::Decided { dispute: it.dispute(), decision })
 }
 
+/// Rarely an expiry, because nothing can be captured after it.
 fn expire(it: &Choice<'_>) -> Write {
-    it.notification(AcquirerEvent::Expired)
+    let warned = AcquirerEvent::Fraud { reported: None, reason: None };
+    let is_over = it.choice.is_multiple_of(8);
+    it.notification(if is_over { AcquirerEvent::Expired } else { warned })
 }
 
 fn create_merchant(it: &Choice<'_>) -> Write {
@@ -416,9 +419,9 @@ fn begin(it: &Choice<'_>) -> Write {
 }
 
 fn conclude(it: &Choice<'_>) -> Write {
-    let ends = it.choice.is_multiple_of(6);
+    let ends = it.choice.is_multiple_of(24);
     let capabilities = Capabilities {
-        captures_once: it.choice.is_multiple_of(4),
+        captures_once: it.choice.is_multiple_of(10),
         amount_step: if it.choice.is_multiple_of(5) { 2 } else { 1 },
         valid_until: ends.then(|| at(u32::from(it.second) % 50)),
     };
