@@ -177,7 +177,7 @@ async fn an_import_that_is_stopped_leaves_nothing() {
                      FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'
                          AND tablename NOT IN ('clock', 'refinery_schema_history')
                      LOOP EXECUTE format('TRUNCATE %I', name); END LOOP;
-                     INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'));
+                     INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'), 0);
                  END $$";
     let run = || import(&place, &database);
     stop_often(run, "interrupted: nothing was imported", async |stopped| {
