@@ -4,7 +4,9 @@
 //!    know it, too.
 //! 2. A fault is reported as one [`Difference`]. If the currency differs, the amount and the fee are
 //!    not compared. If the type differs, the fee is not compared.
-//! 3. An operation that the acquirer refused later must not be in a file. One that it has not
+//! 3. A refund that failed later is in a file twice: as it was paid, and as it came back. The books
+//!    have reversed it.
+//! 4. An operation that the acquirer refused later must not be in a file. One that it has not
 //!    confirmed yet can be in the next file, so it is never missing.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
@@ -32,7 +34,11 @@ pub struct SettledOperation {
     /// The amount that the acquirer keeps. It can be in another currency than the amount.
     pub fee: Money,
     pub date: Date,
-    /// Whether an earlier line of the file has the same reference.
+    /// Whether the line says that a refund, which an earlier line or file has, failed.
+    pub is_failure: bool,
+    /// Whether another line of the file says this of the refund.
+    pub has_failed: bool,
+    /// Whether an earlier line of the file says the same of the reference.
     pub is_repeated: bool,
 }
 
@@ -140,6 +146,8 @@ kinds! {
     Acquirer "acquirer",
     /// The acquirer has refused the operation.
     RefusedHere "refused-here",
+    /// The refund has failed, and the books have not reversed it.
+    FailedThere "failed-there",
     /// The acquirer has not confirmed the operation.
     UnconfirmedHere "unconfirmed-here",
     Type "type",
@@ -186,11 +194,14 @@ impl Reconciliation {
             return whole(DifferenceKind::Acquirer, acquirer.name());
         }
         match booked.state {
+            OperationState::Refused if settled.is_failure => return Ok(Vec::new()),
+            _ if settled.is_failure => return whole(DifferenceKind::FailedThere, "not reversed"),
+            OperationState::Refused if settled.has_failed => {}
+            OperationState::Refused => return whole(DifferenceKind::RefusedHere, "refused"),
             OperationState::Confirmed => {}
             OperationState::Unconfirmed => {
                 return whole(DifferenceKind::UnconfirmedHere, "unconfirmed");
             }
-            OperationState::Refused => return whole(DifferenceKind::RefusedHere, "refused"),
         }
         let fee = self.fee(booked)?.filter(|fee| fee.currency == settled.fee.currency);
         let same_type = booked.movement == settled.movement;
@@ -349,6 +360,8 @@ mod tests {
             amount: money("EUR:995"),
             fee: money("EUR:35"),
             date: "2026-11-23".parse().unwrap(),
+            is_failure: false,
+            has_failed: false,
             is_repeated: false,
         }
     }
@@ -430,6 +443,27 @@ mod tests {
                 "{other:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_refund_that_failed_is_reversed_in_the_books() {
+        let refund = SettledOperation {
+            movement: Movement::Refund,
+            fee: money("EUR:0"),
+            has_failed: true,
+            ..settled()
+        };
+        let failure = SettledOperation { is_failure: true, ..refund.clone() };
+        let confirmed = BookedOperation { movement: Movement::Refund, ..booked() };
+        let refused = BookedOperation { state: OperationState::Refused, ..confirmed.clone() };
+        for settled in [&refund, &failure] {
+            assert_eq!(kinds(settled, Some(&refused)), [""; 0]);
+            assert_eq!(kinds(settled, None), ["missing-here"]);
+        }
+        assert_eq!(kinds(&refund, Some(&confirmed)), [""; 0]);
+        assert_eq!(kinds(&failure, Some(&confirmed)), ["failed-there"]);
+        let other = SettledOperation { amount: money("EUR:994"), ..refund };
+        assert_eq!(kinds(&other, Some(&refused)), ["amount"]);
     }
 
     #[test]

@@ -192,8 +192,10 @@ impl<'a> Report<'a> {
     }
 
     fn add_settled(&mut self, settled: &SettledOperation) -> Result<(), Overflow> {
-        let SettledOperation { movement, amount, fee, .. } = settled;
-        add(&mut self.there, *movement, *amount)?;
+        let SettledOperation { movement, amount, fee, is_failure, .. } = settled;
+        let sign = if *is_failure { -1 } else { 1 };
+        let minor = amount.minor.checked_mul(sign).ok_or(Overflow)?;
+        add(&mut self.there, *movement, Money { minor, ..*amount })?;
         self.there.entry(fee.currency).or_default().add_fee(fee.minor)
     }
 

@@ -44,6 +44,8 @@ fn values(row: &Row<'_>, reference: &str) -> Result<SettledOperation, Malformed>
         })?,
         fee: value(row, "fee", DifferenceKind::MalformedFee, fee)?,
         date: value(row, "settled", DifferenceKind::MalformedDate, date)?,
+        is_failure: false,
+        has_failed: false,
         is_repeated: false,
     })
 }

@@ -1,6 +1,7 @@
 //! Stripe's report "Itemized balance change from activity".
 //!
-//! 1. The report has a row for each change of the balance. Only charges and refunds are compared.
+//! 1. The report has a row for each change of the balance. Only charges, refunds and their failures
+//!    are compared.
 //! 2. A charge is named by its PaymentIntent, which Stripe captures once. A refund has its key as
 //!    metadata. One that was made in Stripe's dashboard has none: the books do not know it.
 //! 3. Stripe can settle in another currency than that of the payment. The columns
@@ -41,11 +42,12 @@ pub(super) fn check_header(file: &SettlementFile) -> Result<(), String> {
     }
 }
 
-/// Reads a row. `None` if it is neither a charge nor a refund.
+/// Reads a row. `None` if it is neither a charge nor a refund or its failure.
 pub(super) fn operation(row: &Row<'_>) -> Result<Option<SettledOperation>, Malformed> {
-    let movement = match text(row, "reporting_category")? {
-        "charge" => Movement::Capture,
-        "refund" => Movement::Refund,
+    let (movement, is_failure) = match text(row, "reporting_category")? {
+        "charge" => (Movement::Capture, false),
+        "refund" => (Movement::Refund, false),
+        "refund_failure" => (Movement::Refund, true),
         _ => return Ok(None),
     };
     let name = if movement == Movement::Capture { "payment_intent_id" } else { REFUND_KEY };
@@ -54,6 +56,7 @@ pub(super) fn operation(row: &Row<'_>) -> Result<Option<SettledOperation>, Malfo
         reference => reference,
     };
     let operation = check_width(row).and_then(|()| values(row, movement, reference));
+    let operation = operation.map(|operation| SettledOperation { is_failure, ..operation });
     operation.map(Some).map_err(|malformed| malformed.of(reference.to_owned()))
 }
 
@@ -91,6 +94,8 @@ fn values(
         date: value(row, "created_utc", DifferenceKind::MalformedDate, |time| {
             date(time.split(' ').next().unwrap_or_default())
         })?,
+        is_failure: false,
+        has_failed: false,
         is_repeated: false,
     })
 }

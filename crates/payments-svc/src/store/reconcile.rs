@@ -35,7 +35,8 @@ const TABLES: &str = "PRAGMA journal_mode = off;
         amount INTEGER,
         fee_currency TEXT,
         fee INTEGER,
-        date TEXT
+        date TEXT,
+        failure INTEGER
     ) STRICT;
     CREATE TABLE booked (
         reference TEXT PRIMARY KEY,
@@ -54,7 +55,7 @@ const TABLES: &str = "PRAGMA journal_mode = off;
 /// Created after the rows, because sorting once is faster.
 const INDEX: &str = "CREATE INDEX settled_by_reference ON settled (reference)";
 
-const ADD_SETTLED: &str = "INSERT INTO settled VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+const ADD_SETTLED: &str = "INSERT INTO settled VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
 const ADD_UNREADABLE: &str = "INSERT INTO settled (line, reference) VALUES ($1, $2)";
 
@@ -74,6 +75,12 @@ const COMPARED: &str = "SELECT settled.line, settled.reference, settled.movement
          EXISTS (
              SELECT 1 FROM settled AS earlier
              WHERE earlier.reference = settled.reference AND earlier.line < settled.line
+                 AND coalesce(earlier.failure, settled.failure) = settled.failure
+         ),
+         failure,
+         EXISTS (
+             SELECT 1 FROM settled AS failed
+             WHERE failed.reference = settled.reference AND failed.failure
          ),
          booked.reference, booked.movement, booked.\"transaction\", booked.currency,
          booked.amount, created, acquirer, reversed, unconfirmed
@@ -183,7 +190,8 @@ impl<'a> Settlement<'a> {
                 row.amount.minor,
                 fee_currency,
                 row.fee.minor,
-                date
+                date,
+                row.is_failure
             ],
         )
     }
@@ -302,6 +310,8 @@ fn settled(columns: &mut Columns<'_>) -> Result<SettledOperation, ColumnError> {
         fee: Group::read(columns)?,
         date: columns.read_as(|date: String| date.parse::<Date>())?,
         is_repeated: columns.read()?,
+        is_failure: columns.read()?,
+        has_failed: columns.read()?,
     })
 }
 

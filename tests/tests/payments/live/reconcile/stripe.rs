@@ -44,6 +44,23 @@ async fn a_report_of_stripe_is_compared_by_payment_intent_and_refund() {
         ]
     );
 
+    // The refund came back, and the books do not know it.
+    let failure =
+        format!("txn_7,{day} 09:00:06,refund_failure,2.50,eur,0.00,2.50,eur,pi_1,{refund},");
+    let failed = [&correct[..], &[failure]].concat();
+    let compared = settled.reconcile(file(&failed), &options).await;
+    let paid = &*rows[CAPTURE][TRANSACTION];
+    let expected = ["failed-there", "9", refund, paid, "not reversed", "refund EUR 2.50"];
+    assert_eq!(
+        (compared.code, compared.differences),
+        (Some(1), vec![expected.map(str::to_owned).to_vec()])
+    );
+    assert!(
+        compared.stderr.contains("EUR there: captures 26.00, refunds 0.00"),
+        "{}",
+        compared.stderr
+    );
+
     let [paid, other] = [CAPTURE, OTHER].map(|row| &*rows[row][TRANSACTION]);
     for (index, from, to, expected) in [
         (0, "6.00,eur,pi", "6.01,eur,pi", ["amount", "2", "pi_1", paid, "EUR 6.00", "EUR 6.01"]),
