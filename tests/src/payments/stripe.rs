@@ -82,15 +82,20 @@ impl Stripe {
         Self { url, http: http::client(), state, serving }
     }
 
-    /// A service whose live merchants pay through this Stripe, with further settings.
-    pub async fn service(&self, settings: &[(&str, &str)]) -> Service {
+    /// The settings of a service whose live merchants pay through this Stripe, and further ones.
+    pub fn settings<'a>(&'a self, settings: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let own = [
             ("PAYMENTS_ACQUIRER", "stripe"),
             ("PAYMENTS_STRIPE_URL", self.url.as_str()),
             ("PAYMENTS_STRIPE_KEY", "sk_test_service"),
             ("PAYMENTS_STRIPE_WEBHOOK_SECRET", WEBHOOK_SECRET),
         ];
-        Service::with(&[&own, settings].concat()).await
+        [&own, settings].concat()
+    }
+
+    /// A service with these settings.
+    pub async fn service(&self, settings: &[(&str, &str)]) -> Service {
+        Service::with(&self.settings(settings)).await
     }
 
     /// Lets the next requests whose path contains `path` go wrong, `times` times.

@@ -12,6 +12,8 @@ use blackbox::{
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 use serde_json::{Value, json};
 
+use crate::replicas::two;
+
 const CARD: Card = Card("4242424242424242");
 
 const OFTEN: (&str, &str) = ("PAYMENTS_FACTS_INTERVAL", "1s");
@@ -20,6 +22,8 @@ const OFTEN: (&str, &str) = ("PAYMENTS_FACTS_INTERVAL", "1s");
 struct Shop {
     stripe: Stripe,
     service: Service,
+    /// Another replica, if there is one. It is never killed.
+    replica: Option<Service>,
     app: App,
     merchant: Merchant,
     /// How Stripe sends events, if it does.
@@ -28,27 +32,32 @@ struct Shop {
 }
 
 impl Shop {
-    async fn new(delivery: Option<Delivery>, rng: StdRng) -> Self {
+    async fn new(delivery: Option<Delivery>, is_replicated: bool, rng: StdRng) -> Self {
         let mut stripe = Stripe::start().await;
-        let service = stripe.service(&[OFTEN]).await;
+        let (service, replica) = if is_replicated {
+            let (_, [service, replica]) = two(&stripe.settings(&[OFTEN])).await;
+            (service, Some(replica))
+        } else {
+            (stripe.service(&[OFTEN]).await, None)
+        };
         if let Some(delivery) = delivery {
             stripe.send_events_to(&service, delivery);
         }
         let app = service.app().await;
         let merchant = live_merchant(&app).await;
-        Self { stripe, service, app, merchant, delivery, rng }
+        Self { stripe, service, replica, app, merchant, delivery, rng }
     }
 
     /// Kills the service, and starts it again.
     async fn restart(self) -> Self {
-        let Self { mut stripe, service, app, merchant, delivery, rng } = self;
+        let Self { mut stripe, service, replica, app, merchant, delivery, rng } = self;
         let service = service.kill().await.start().await;
         if let Some(delivery) = delivery {
             stripe.send_events_to(&service, delivery);
         }
         let app = app.at(&service);
         let merchant = merchant.by(&app);
-        Self { stripe, service, app, merchant, delivery, rng }
+        Self { stripe, service, replica, app, merchant, delivery, rng }
     }
 
     /// Waits until Stripe has carried out every capture and refund.
@@ -155,10 +164,11 @@ impl Shop {
     }
 }
 
-async fn the_books_follow(delivery: impl Fn(u64) -> Option<Delivery>) {
+async fn the_books_follow(delivery: impl Fn(u64) -> Option<Delivery>, is_replicated: bool) {
     for _ in 0..rounds(1, 20) {
         let seed = seed();
-        let mut shop = Shop::new(delivery(seed), StdRng::seed_from_u64(seed)).await;
+        let rng = StdRng::seed_from_u64(seed);
+        let mut shop = Shop::new(delivery(seed), is_replicated, rng).await;
         for _ in 0..rounds(3, 10) {
             for _ in 0..20 {
                 shop.step().await;
@@ -167,18 +177,25 @@ async fn the_books_follow(delivery: impl Fn(u64) -> Option<Delivery>) {
         }
         shop.sent().await;
         until(async || shop.equals().await).await;
-        shop.service.stop().await.agrees().await;
+        for service in [Some(shop.service), shop.replica].into_iter().flatten() {
+            service.stop().await.agrees().await;
+        }
     }
 }
 
 #[tokio::test]
 async fn the_books_follow_stripe_without_events() {
-    the_books_follow(|_| None).await;
+    the_books_follow(|_| None, false).await;
 }
 
 #[tokio::test]
 async fn the_books_follow_stripe_with_lost_repeated_and_mixed_events() {
-    the_books_follow(|seed| Some(Delivery::Unreliable(seed))).await;
+    the_books_follow(|seed| Some(Delivery::Unreliable(seed)), false).await;
+}
+
+#[tokio::test]
+async fn two_replicas_follow_stripe_with_lost_repeated_and_mixed_events() {
+    the_books_follow(|seed| Some(Delivery::Unreliable(seed)), true).await;
 }
 
 #[tokio::test]
