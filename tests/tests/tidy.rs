@@ -191,6 +191,18 @@ fn an_endpoint_with_a_new_row_needs_eight_source_files() {
 }
 
 #[test]
+fn each_mutant_has_its_line() {
+    let mutants = fs::read_to_string(root().join("tests/mutants.tsv")).unwrap();
+    for mutant in mutants.lines() {
+        let [file, line, ..] = mutant.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{mutant}")
+        };
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        assert_eq!(text.matches(line).count(), 1, "{file}: {line}");
+    }
+}
+
+#[test]
 fn only_the_vfs_has_unsafe_code() {
     let found = git(&["grep", "-lE", r"unsafe (\{|fn|extern|impl|trait)", "--", "*.rs"]);
     let expected = ["crates/coalescing-vfs/src/lib.rs", "crates/coalescing-vfs/src/tests.rs"];
