@@ -233,7 +233,7 @@ impl TransactionState {
         }
     }
 
-    /// The void of the rest that a first capture releases at the acquirer. `None` if it releases
+    /// The void of the rest, which the acquirer releases after a capture. `None` if it releases
     /// nothing.
     pub(crate) fn released(&self) -> Option<TransactionChange> {
         let rest = Some(self.amounts.pending()).filter(|_| self.capabilities.captures_once);

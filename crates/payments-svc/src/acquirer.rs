@@ -116,8 +116,6 @@ pub(crate) struct FactsQuestion {
     pub(crate) min_age: Duration,
     /// The time for an answer to a dispute, if the acquirer gives no deadline.
     pub(crate) due_after: Duration,
-    /// For each request.
-    pub(crate) timeout: Duration,
 }
 
 /// The acquirer gave no valid answer. Whether it has done anything is unknown.
@@ -299,7 +297,7 @@ impl Acquirers {
             }
             AcquirerName::Stripe => {
                 let stripe = self.stripe.as_ref().ok_or(NoAnswer::NotConfigured)?;
-                stripe.facts(after, question).await
+                stripe.facts(after, question, self.timeout).await
             }
         }
     }

@@ -45,10 +45,10 @@ impl Action for Move {
         if is_capture && batch.balance(loaded.merchant, change.balance)?.minor > MAX_BALANCE {
             return Err(MovementError::from(Overflow).into());
         }
-        let released = loaded.state.clone().apply(&change).released().filter(|_| is_capture);
         let kind = request.outbox_kind();
         let moved = batch.book_movement(*transaction, kind, change, descriptor.as_ref())?;
-        match released {
+        let captured = batch.loaded.transactions.get(transaction).filter(|_| is_capture);
+        match captured.and_then(|captured| captured.state.released()) {
             Some(released) => batch.void_ended(*transaction, released),
             None => Ok(moved),
         }

@@ -55,7 +55,6 @@ impl Action for RecordNotification {
             .as_ref()
             .and_then(|dispute_key| batch.loaded.waiting.get(dispute_key))
             .copied();
-        let inquiry = dispute.filter(|dispute| dispute.is_inquiry).map(|inquiry| inquiry.id);
         let result = loaded.state.decide_notification(event, (dispute, waiting), exchanges)?;
         let (waiting_decision, merchant) = (result.waiting_decision(), loaded.merchant);
         match result {
@@ -65,7 +64,7 @@ impl Action for RecordNotification {
             NotificationResult::Void(void) => drop(batch.void_ended(*transaction, void)?),
             NotificationResult::Inquire => inquire(batch, merchant, notification),
             NotificationResult::Open(opening, end) => {
-                open_dispute(batch, merchant, notification, inquiry, (opening, end))?
+                open_dispute(batch, merchant, notification, opening, end)?
             }
             NotificationResult::End { dispute, decision, change } => {
                 batch.record_change(*transaction, change, None, StepOrigin::Dispute(dispute))?;
@@ -97,7 +96,7 @@ fn alert(batch: &mut Batch, merchant: Id, notification: &Notification) {
 
 fn inquire(batch: &mut Batch, merchant: Id, notification: &Notification) {
     let AcquirerEvent::Inquired(claim) = &notification.event else { return };
-    let row = DisputeRow::new(batch.id(), merchant, notification, claim);
+    let row = DisputeRow::inquiry(batch.id(), merchant, notification, claim);
     let (transaction, dispute) = (notification.transaction, row.id);
     let dispute_key = (transaction, claim.dispute.as_str().to_owned());
     batch.loaded.disputes.insert(dispute_key, row.state(Vec::new()));
@@ -106,13 +105,13 @@ fn inquire(batch: &mut Batch, merchant: Id, notification: &Notification) {
     batch.add_event(merchant, EventType::DisputeInquiry, fact);
 }
 
-/// Opens a dispute. If its decision was reported first, also ends it.
+/// Opens a dispute, also one that was an inquiry. If its decision was reported first, also ends it.
 fn open_dispute(
     batch: &mut Batch,
     merchant: Id,
     notification: &Notification,
-    inquiry: Option<Id>,
-    (opening, end): (OpenedDispute, Option<(Decision, TransactionChange)>),
+    opening: OpenedDispute,
+    end: Option<(Decision, TransactionChange)>,
 ) -> Result<(), Rejection> {
     let AcquirerEvent::Opened(claim) = &notification.event else { return Ok(()) };
     let transaction = notification.transaction;
@@ -120,25 +119,21 @@ fn open_dispute(
     let sum = opening.change.balance.checked_add(returned).ok_or(MovementError::from(Overflow))?;
     // Check the sum first, so that both changes are booked or none.
     batch.balance(merchant, sum)?;
+    let dispute_key = (transaction, claim.dispute.as_str().to_owned());
+    let inquiry = batch.loaded.disputes.get(&dispute_key).map(|inquiry| inquiry.id);
     let id = inquiry.unwrap_or_else(|| batch.id());
     let (origin, fee) = (StepOrigin::Dispute(id), opening.change.fee.flat);
     let line = batch.record_change(transaction, opening.change, None, origin)?.line;
     for (number, &slice) in (0..).zip(&opening.slices) {
         batch.rows.slices.insert(SliceRow { dispute: id, number, slice });
     }
-    let claimed = DisputeRow::new(id, merchant, notification, claim);
-    let row = match batch.rows.disputes.get(&id) {
-        // An inquiry keeps the time of its beginning.
-        Some(inquiry) => DisputeRow { created: inquiry.created, line, fee, ..claimed },
-        None => DisputeRow { line, fee, ..claimed },
-    };
-    let dispute_key = (transaction, claim.dispute.as_str().to_owned());
     change_disputed(batch, transaction, &opening.slices, i64::saturating_add);
+    let row = DisputeRow { line, fee, ..DisputeRow::inquiry(id, merchant, notification, claim) };
     batch.loaded.disputes.insert(dispute_key.clone(), row.state(opening.slices));
-    if inquiry.is_some() {
-        batch.rows.disputes.update(row);
-    } else {
-        batch.rows.disputes.insert(row);
+    match batch.rows.disputes.get(&id).map(|inquiry| inquiry.created) {
+        // It keeps the time of its beginning.
+        Some(created) => batch.rows.disputes.update(DisputeRow { created, ..row }),
+        None => batch.rows.disputes.insert(row),
     }
     let fact = Fact::Dispute { transaction, dispute: id };
     batch.add_event(merchant, EventType::DisputeOpened, fact);
@@ -197,8 +192,7 @@ fn record(batch: &mut Batch, notification: &Notification, waiting_decision: Opti
 }
 
 impl DisputeRow {
-    /// An inquiry.
-    fn new(id: Id, merchant: Id, notification: &Notification, claim: &Claim) -> Self {
+    fn inquiry(id: Id, merchant: Id, notification: &Notification, claim: &Claim) -> Self {
         let Claim { dispute, amount, reason, due } = claim;
         Self {
             id,

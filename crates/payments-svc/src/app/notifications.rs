@@ -172,11 +172,11 @@ impl Payments {
         acquirer: AcquirerName,
         min_age: Duration,
     ) -> Result<(), FactsError> {
-        let (due_after, timeout) = (self.dispute_due(), self.acquirers.timeout);
+        let due_after = self.dispute_due();
         let position: Option<FactsPosition> = self.store.row(&acquirer).await?;
         let mut last = position.map(|position| position.fact);
         loop {
-            let question = FactsQuestion { now: now(), min_age, due_after, timeout };
+            let question = FactsQuestion { now: now(), min_age, due_after };
             let Facts { facts, has_more } =
                 self.acquirers.facts(acquirer, last.as_ref(), question).await?;
             let Some(newest) = facts.last().map(|fact| fact.id.clone()) else { return Ok(()) };
@@ -187,7 +187,8 @@ impl Payments {
                         tracing::error!(
                             acquirer = acquirer.name(),
                             report.id = id.as_str(),
-                            ?errors
+                            ?errors,
+                            "a fact of an acquirer is malformed"
                         );
                         self.report_metrics.ignored(acquirer, &id, Ignored::Malformed);
                         Ok(())

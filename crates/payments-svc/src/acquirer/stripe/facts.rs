@@ -41,13 +41,14 @@ struct Head {
 }
 
 impl Stripe {
-    /// The events after this one. Without it, and if Stripe has deleted it, the oldest ones.
+    /// The events after this one. Without it, and if Stripe has deleted it, the oldest ones. Each
+    /// request ends within the timeout.
     pub(in super::super) async fn facts(
         &self,
         after: Option<&AcquirerId>,
-        question: FactsQuestion,
+        FactsQuestion { now, min_age, due_after }: FactsQuestion,
+        timeout: Duration,
     ) -> Result<Facts, NoAnswer> {
-        let FactsQuestion { now, min_age, due_after, timeout } = question;
         let next = match after {
             Some(after) => self.events(Some(("ending_before", after.as_str())), timeout).await,
             None => self.oldest_events(timeout).await,
