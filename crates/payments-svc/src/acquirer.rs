@@ -118,6 +118,17 @@ pub(crate) struct FactsQuestion {
     pub(crate) due_after: Duration,
 }
 
+/// Objects of an acquirer that can change without a request of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    Disputes,
+    Refunds,
+}
+
+impl ObjectKind {
+    pub(crate) const ALL: [Self; 2] = [Self::Disputes, Self::Refunds];
+}
+
 /// The acquirer gave no valid answer. Whether it has done anything is unknown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoAnswer {
@@ -299,6 +310,42 @@ impl Acquirers {
                 let stripe = self.stripe.as_ref().ok_or(NoAnswer::NotConfigured)?;
                 stripe.facts(after, question, self.timeout).await
             }
+        }
+    }
+
+    /// The acquirers that forget facts. So the books are compared with their objects, too.
+    pub(crate) fn forgetting(&self) -> impl Iterator<Item = AcquirerName> {
+        self.stripe.is_some().then_some(AcquirerName::Stripe).into_iter()
+    }
+
+    /// Lists objects of an acquirer as facts, the newest first: those older than this one, or the
+    /// newest ones.
+    pub(crate) async fn objects(
+        &self,
+        name: AcquirerName,
+        kind: ObjectKind,
+        after: Option<&AcquirerId>,
+        question: FactsQuestion,
+    ) -> Result<Facts, NoAnswer> {
+        match (name, &self.stripe) {
+            (AcquirerName::Stripe, Some(stripe)) => {
+                self.within(stripe.objects(kind, after, question)).await
+            }
+            _ => Err(NoAnswer::NotConfigured),
+        }
+    }
+
+    /// Whether the acquirer has ended an authorization.
+    pub(crate) async fn has_ended(
+        &self,
+        name: AcquirerName,
+        authorization: &str,
+    ) -> Result<bool, NoAnswer> {
+        match (name, &self.stripe) {
+            (AcquirerName::Stripe, Some(stripe)) => {
+                self.within(stripe.has_ended(authorization)).await
+            }
+            _ => Err(NoAnswer::NotConfigured),
         }
     }
 

@@ -292,6 +292,11 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_FACTS_INTERVAL", default_value = "1m", value_parser = duration)]
     pub(crate) facts_interval: Duration,
 
+    /// How often open payments, disputes and refunds are compared with those at Stripe
+    #[arg(long, env = "PAYMENTS_COMPARISON_INTERVAL", default_value = "1d",
+        value_parser = duration)]
+    pub(crate) comparison_interval: Duration,
+
     /// Captures, refunds, voids and reversals that are sent to an acquirer at the same time: 1 to 512
     #[arg(long, env = "PAYMENTS_OUTBOX_CONCURRENCY", default_value = "32",
           value_parser = clap::value_parser!(u16).range(1..=512))]

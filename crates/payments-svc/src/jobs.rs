@@ -74,6 +74,8 @@ pub(crate) struct Jobs {
     pub(crate) event_retention: Duration,
     /// Interval at which acquirers are asked for their facts, and the age of the facts.
     pub(crate) facts_interval: Duration,
+    /// Interval at which the books are compared with those of acquirers that forget facts.
+    pub(crate) comparison_interval: Duration,
     /// Maximum number of outbox entries that are sent to an acquirer at the same time.
     pub(crate) outbox_concurrency: usize,
     /// Whether apps can advance their sandbox clocks.
@@ -104,6 +106,14 @@ impl Jobs {
             let lease = Lease::new(jobs.store.clone(), format!("facts {}", acquirer.name()));
             tasks.spawn(every(jobs.facts_interval, name, async move || {
                 lease.hold(this.payments.book_facts(acquirer, this.facts_interval)).await
+            }));
+        }
+        for acquirer in jobs.acquirers.forgetting() {
+            let (this, name) = job("comparing the books with the acquirer");
+            let lease = Lease::new(jobs.store.clone(), format!("comparison {}", acquirer.name()));
+            let retried = (jobs.comparison_interval / 24).max(FAST_INTERVAL);
+            tasks.spawn(every(retried, name, async move || {
+                lease.hold(this.payments.compare(acquirer, this.comparison_interval)).await
             }));
         }
         let (this, name) = job("closing overdue disputes as lost");

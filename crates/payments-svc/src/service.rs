@@ -182,7 +182,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
-    let report_metrics = ReportMetrics::new(&registry, acquirers.reporting())?;
+    let report_metrics =
+        ReportMetrics::new(&registry, acquirers.reporting(), acquirers.forgetting())?;
     // A connection needs one open file: its socket.
     let connections = Connections::new(&config.clients, 1);
     let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());
@@ -215,6 +216,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         authorization_ttl: config.authorization_ttl,
         event_retention: config.event_retention,
         facts_interval: config.facts_interval,
+        comparison_interval: config.comparison_interval,
         outbox_concurrency: config.outbox_concurrency.into(),
         sandbox_clock: config.sandbox_clock,
         backlog_metrics: BacklogMetrics::new(&registry)?,

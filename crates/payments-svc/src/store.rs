@@ -252,6 +252,16 @@ pub(crate) struct OverdueDispute {
     pub(crate) reference: AcquirerId,
 }
 
+/// An authorization of which a part can be captured.
+#[derive(Debug)]
+pub(crate) struct OpenAuthorization {
+    pub(crate) transaction: Id,
+    /// When the acquirer ends it.
+    pub(crate) until: Timestamp,
+    /// The acquirer's ID.
+    pub(crate) authorization: String,
+}
+
 /// A transaction that is older than the limit for authorizations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OldTransaction {

@@ -18,6 +18,19 @@ const CARD: Card = Card("4242424242424242");
 
 const OFTEN: (&str, &str) = ("PAYMENTS_FACTS_INTERVAL", "1s");
 
+/// Events are too young to be read, as if Stripe had deleted them.
+const BY_COMPARISON: [(&str, &str); 2] =
+    [("PAYMENTS_FACTS_INTERVAL", "30d"), ("PAYMENTS_COMPARISON_INTERVAL", "1s")];
+
+/// How the service learns what happens at Stripe.
+#[derive(Clone, Copy)]
+struct Ways {
+    /// How Stripe sends events, if it does.
+    delivery: Option<Delivery>,
+    settings: &'static [(&'static str, &'static str)],
+    is_replicated: bool,
+}
+
 /// A shop whose payments are at Stripe.
 struct Shop {
     stripe: Stripe,
@@ -26,38 +39,36 @@ struct Shop {
     replica: Option<Service>,
     app: App,
     merchant: Merchant,
-    /// How Stripe sends events, if it does.
-    delivery: Option<Delivery>,
+    ways: Ways,
     rng: StdRng,
 }
 
 impl Shop {
-    async fn new(delivery: Option<Delivery>, is_replicated: bool, rng: StdRng) -> Self {
+    async fn new(ways: Ways, rng: StdRng) -> Self {
         let mut stripe = Stripe::start().await;
-        let (service, replica) = if is_replicated {
-            let (_, [service, replica]) = two(&stripe.settings(&[OFTEN])).await;
+        let (service, replica) = if ways.is_replicated {
+            let (_, [service, replica]) = two(&stripe.settings(ways.settings)).await;
             (service, Some(replica))
         } else {
-            (stripe.service(&[OFTEN]).await, None)
+            (stripe.service(ways.settings).await, None)
         };
-        if let Some(delivery) = delivery {
+        if let Some(delivery) = ways.delivery {
             stripe.send_events_to(&service, delivery);
         }
         let app = service.app().await;
         let merchant = live_merchant(&app).await;
-        Self { stripe, service, replica, app, merchant, delivery, rng }
+        Self { stripe, service, replica, app, merchant, ways, rng }
     }
 
     /// Kills the service, and starts it again.
-    async fn restart(self) -> Self {
-        let Self { mut stripe, service, replica, app, merchant, delivery, rng } = self;
-        let service = service.kill().await.start().await;
-        if let Some(delivery) = delivery {
-            stripe.send_events_to(&service, delivery);
+    async fn restart(mut self) -> Self {
+        self.service = self.service.kill().await.start().await;
+        if let Some(delivery) = self.ways.delivery {
+            self.stripe.send_events_to(&self.service, delivery);
         }
-        let app = app.at(&service);
-        let merchant = merchant.by(&app);
-        Self { stripe, service, replica, app, merchant, delivery, rng }
+        self.app = self.app.at(&self.service);
+        self.merchant = self.merchant.by(&self.app);
+        self
     }
 
     /// Waits until Stripe has carried out every capture and refund.
@@ -114,6 +125,8 @@ impl Shop {
                 match kind {
                     1 => drop(self.stripe.open_inquiry(&id(&intent), amount)),
                     2 => drop(self.stripe.open_dispute(&id(&intent), amount)),
+                    // Only an event brings it.
+                    _ if self.ways.settings == BY_COMPARISON => {}
                     _ => drop(self.stripe.warn_of_fraud(&id(&intent), "misc")),
                 }
             }
@@ -164,11 +177,10 @@ impl Shop {
     }
 }
 
-async fn the_books_follow(delivery: impl Fn(u64) -> Option<Delivery>, is_replicated: bool) {
+async fn the_books_follow(ways: impl Fn(u64) -> Ways) {
     for _ in 0..rounds(1, 20) {
         let seed = seed();
-        let rng = StdRng::seed_from_u64(seed);
-        let mut shop = Shop::new(delivery(seed), is_replicated, rng).await;
+        let mut shop = Shop::new(ways(seed), StdRng::seed_from_u64(seed)).await;
         for _ in 0..rounds(3, 10) {
             for _ in 0..20 {
                 shop.step().await;
@@ -183,19 +195,30 @@ async fn the_books_follow(delivery: impl Fn(u64) -> Option<Delivery>, is_replica
     }
 }
 
+const WITHOUT_EVENTS: Ways = Ways { delivery: None, settings: &[OFTEN], is_replicated: false };
+
 #[tokio::test]
 async fn the_books_follow_stripe_without_events() {
-    the_books_follow(|_| None, false).await;
+    the_books_follow(|_| WITHOUT_EVENTS).await;
+}
+
+#[tokio::test]
+async fn the_books_follow_stripe_when_it_has_deleted_all_events() {
+    the_books_follow(|_| Ways { settings: &BY_COMPARISON, ..WITHOUT_EVENTS }).await;
+}
+
+fn unreliable(seed: u64) -> Ways {
+    Ways { delivery: Some(Delivery::Unreliable(seed)), ..WITHOUT_EVENTS }
 }
 
 #[tokio::test]
 async fn the_books_follow_stripe_with_lost_repeated_and_mixed_events() {
-    the_books_follow(|seed| Some(Delivery::Unreliable(seed)), false).await;
+    the_books_follow(unreliable).await;
 }
 
 #[tokio::test]
 async fn two_replicas_follow_stripe_with_lost_repeated_and_mixed_events() {
-    the_books_follow(|seed| Some(Delivery::Unreliable(seed)), true).await;
+    the_books_follow(|seed| Ways { is_replicated: true, ..unreliable(seed) }).await;
 }
 
 #[tokio::test]

@@ -116,8 +116,9 @@ const MONEY: Kinds = &[
     (1, expire),
     (1, refuse_or_alert),
     (1, |it| {
-        let fact = reference(&format!("fact {}", it.amount));
-        SaveFactsPosition { acquirer: AcquirerName::Http, fact }.into()
+        let fact = (it.second > 50).then(|| reference(&format!("fact {}", it.amount)));
+        let compared = (it.second < 200).then(|| at(it.second.into()));
+        SaveFactsPosition { acquirer: AcquirerName::Http, fact, compared }.into()
     }),
     (2, |it| {
         let (done, entry) = (it.one(&it.tables.outbox, 9), it.other(&it.tables.outbox, 9));

@@ -134,6 +134,7 @@ impl Tables {
                 used_links: self.used_links.keys().copied().collect(),
                 keys: self.keys.keys().cloned().collect(),
                 expiry: self.expiry.keys().copied().collect(),
+                facts_positions: self.facts_positions.keys().copied().collect(),
                 ..RowKeys::default()
             },
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),

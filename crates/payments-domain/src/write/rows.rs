@@ -493,9 +493,11 @@ row! {
     /// How far the service has read the facts of an acquirer.
     pub struct FactsPosition in "facts_positions" {
         key { acquirer: AcquirerName = "acquirer" }
-        fixed {
+        changing {
             /// The acquirer's ID of the last fact.
-            fact: AcquirerId = "fact",
+            fact: Option<AcquirerId> = "fact",
+            /// When the books were last compared with the acquirer's objects.
+            compared: Option<Timestamp> = "compared",
         }
     }
 }

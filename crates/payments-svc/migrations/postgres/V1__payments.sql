@@ -224,7 +224,8 @@ INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'), 0);
 -- How far the facts of each acquirer are booked.
 CREATE TABLE facts_positions (
     acquirer text COLLATE "C" PRIMARY KEY,
-    fact text COLLATE "C" NOT NULL -- the acquirer's id of the last one
+    fact text COLLATE "C", -- the acquirer's id of the last one
+    compared bigint -- when the books were last compared with the acquirer's objects
 );
 
 -- The amount that each payment asked for, to check its transaction against.

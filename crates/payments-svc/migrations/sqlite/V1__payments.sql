@@ -179,7 +179,8 @@ INSERT INTO expiry VALUES (1, zeroblob(12), 0);
 -- How far the facts of each acquirer are booked.
 CREATE TABLE facts_positions (
     acquirer TEXT PRIMARY KEY,
-    fact TEXT NOT NULL -- the acquirer's id of the last one
+    fact TEXT, -- the acquirer's id of the last one
+    compared INTEGER -- when the books were last compared with the acquirer's objects
 ) STRICT, WITHOUT ROWID;
 
 -- The amount that each payment asked for, to check its transaction against.

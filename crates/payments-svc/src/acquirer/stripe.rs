@@ -29,6 +29,7 @@ mod client;
 mod declines;
 mod event;
 mod facts;
+mod objects;
 mod payment_intent;
 
 pub(crate) use amount::amount_step;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
     AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Decision, Id, NoRate, Notification,
     actions::{RecordNotification, SaveExpiryCursor, SaveFactsPosition},
@@ -12,8 +13,10 @@ use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 
 use super::{error::Error, payments::Payments};
 use crate::{
-    acquirer::{AcquirerFact, Content, Facts, FactsQuestion, NoAnswer, Report, Subject},
-    store::{Authorized, OverdueDispute, Snapshot, StoreError, now},
+    acquirer::{
+        AcquirerFact, Content, Facts, FactsQuestion, NoAnswer, ObjectKind, Report, Subject,
+    },
+    store::{Authorized, OpenAuthorization, OverdueDispute, Snapshot, StoreError, now},
 };
 
 /// Why a report was not booked. A repeat of it can succeed.
@@ -67,6 +70,8 @@ pub(crate) struct ReportMetrics {
     ignored: IntCounterVec,
     /// When the facts of an acquirer were last read to their end, in seconds since 1970.
     facts_read: IntGaugeVec,
+    /// When the books were last compared with an acquirer's objects, in seconds since 1970.
+    compared: IntGaugeVec,
 }
 
 /// Why a report cannot be booked.
@@ -100,10 +105,12 @@ impl Ignored {
 }
 
 impl ReportMetrics {
-    /// Registers the metrics. These acquirers are asked for facts from now on.
+    /// Registers the metrics. These acquirers are asked for facts from now on, and the books are
+    /// compared with those ones.
     pub(crate) fn new(
         registry: &Registry,
         asked: impl IntoIterator<Item = AcquirerName>,
+        compared_with: impl IntoIterator<Item = AcquirerName>,
     ) -> Result<Self, prometheus::Error> {
         let help = "Reports of acquirers that could not be booked, and were ignored, by reason.";
         let options = Opts::new("ignored_reports_total", help);
@@ -115,15 +122,25 @@ impl ReportMetrics {
             }
         }
         registry.register(Box::new(ignored.clone()))?;
-        let help =
-            "When the facts of an acquirer were last read to their end, in seconds since 1970.";
-        let options = Opts::new("facts_read_timestamp_seconds", help);
-        let facts_read = IntGaugeVec::new(options, &["acquirer"])?;
-        for acquirer in asked {
-            facts_read.with_label_values(&[acquirer.name()]).set(now().as_second());
-        }
-        registry.register(Box::new(facts_read.clone()))?;
-        Ok(Self { ignored, facts_read })
+        let since_start = |name, help, acquirers: &mut dyn Iterator<Item = AcquirerName>| {
+            let gauge = IntGaugeVec::new(Opts::new(name, help), &["acquirer"])?;
+            for acquirer in acquirers {
+                gauge.with_label_values(&[acquirer.name()]).set(now().as_second());
+            }
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let facts_read = since_start(
+            "facts_read_timestamp_seconds",
+            "When the facts of an acquirer were last read to their end, in seconds since 1970.",
+            &mut asked.into_iter(),
+        )?;
+        let compared = since_start(
+            "compared_timestamp_seconds",
+            "When the books were last compared with an acquirer's, in seconds since 1970.",
+            &mut compared_with.into_iter(),
+        )?;
+        Ok(Self { ignored, facts_read, compared })
     }
 
     /// Counts and logs a report that the service cannot book.
@@ -172,45 +189,126 @@ impl Payments {
         acquirer: AcquirerName,
         min_age: Duration,
     ) -> Result<(), FactsError> {
-        let due_after = self.dispute_due();
         let position: Option<FactsPosition> = self.store.row(&acquirer).await?;
-        let mut last = position.map(|position| position.fact);
+        let mut last = position.and_then(|position| position.fact);
         loop {
-            let question = FactsQuestion { now: now(), min_age, due_after };
+            let question = self.question(min_age);
             let Facts { facts, has_more } =
                 self.acquirers.facts(acquirer, last.as_ref(), question).await?;
             let Some(newest) = facts.last().map(|fact| fact.id.clone()) else { return Ok(()) };
-            for AcquirerFact { id, report } in facts {
-                let booked = match report {
-                    Ok(report) => self.book(acquirer, report).await,
-                    Err(errors) => {
-                        tracing::error!(
-                            acquirer = acquirer.name(),
-                            report.id = id.as_str(),
-                            ?errors,
-                            "a fact of an acquirer is malformed"
-                        );
-                        self.report_metrics.ignored(acquirer, &id, Ignored::Malformed);
-                        Ok(())
-                    }
-                };
-                match booked {
-                    Err(NotificationError::Refused(_)) => {
-                        self.report_metrics.ignored(acquirer, &id, Ignored::Refused);
-                    }
-                    booked => booked?,
-                }
-            }
-            let fact = newest.clone();
-            self.store
-                .write(SaveFactsPosition { acquirer, fact })
-                .await?
-                .map_err(NotificationError::from)?;
+            self.book_all(acquirer, facts).await?;
             last = Some(newest);
+            self.save_position(acquirer, last.clone(), None).await?;
             if !has_more {
                 return Ok(());
             }
         }
+    }
+
+    /// Compares the books with the objects of an acquirer, if that was last done this long ago, and
+    /// books what differs. So nothing is lost that the acquirer has forgotten, or never reported.
+    pub(crate) async fn compare(
+        &self,
+        acquirer: AcquirerName,
+        interval: Duration,
+    ) -> Result<(), FactsError> {
+        let position: Option<FactsPosition> = self.store.row(&acquirer).await?;
+        let compared = position.and_then(|position| position.compared).unwrap_or_default();
+        let Some(now) = self.store.job_time().await? else { return Ok(()) };
+        if now.duration_since(compared) < SignedDuration::try_from(interval).unwrap_or_default() {
+            return Ok(());
+        }
+        for kind in ObjectKind::ALL {
+            self.compare_objects(acquirer, kind).await?;
+        }
+        self.end_authorizations(acquirer, now).await?;
+        self.save_position(acquirer, None, Some(now)).await?;
+        let read = self.report_metrics.compared.with_label_values(&[acquirer.name()]);
+        read.set(now.as_second());
+        Ok(())
+    }
+
+    async fn compare_objects(
+        &self,
+        acquirer: AcquirerName,
+        kind: ObjectKind,
+    ) -> Result<(), FactsError> {
+        let mut last = None;
+        loop {
+            let question = self.question(Duration::ZERO);
+            let Facts { facts, has_more } =
+                self.acquirers.objects(acquirer, kind, last.as_ref(), question).await?;
+            last = facts.last().map(|fact| fact.id.clone());
+            self.book_all(acquirer, facts).await?;
+            if last.is_none() || !has_more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Voids the rest of authorizations that their acquirer has ended before their time.
+    async fn end_authorizations(
+        &self,
+        acquirer: AcquirerName,
+        now: Timestamp,
+    ) -> Result<(), FactsError> {
+        let mut last = (now, Id::MAX);
+        loop {
+            let open = self.store.open_authorizations(acquirer, last).await?;
+            let Some(newest) = open.last() else { return Ok(()) };
+            last = (newest.until, newest.transaction);
+            for OpenAuthorization { transaction, authorization, .. } in open {
+                if self.acquirers.has_ended(acquirer, &authorization).await? {
+                    let (id, event) = (AcquirerId::of_end(transaction), AcquirerEvent::Expired);
+                    let notification = Notification { id, transaction, created: now, event };
+                    self.book_notification(notification).await?;
+                }
+            }
+        }
+    }
+
+    fn question(&self, min_age: Duration) -> FactsQuestion {
+        FactsQuestion { now: now(), min_age, due_after: self.dispute_due() }
+    }
+
+    async fn save_position(
+        &self,
+        acquirer: AcquirerName,
+        fact: Option<AcquirerId>,
+        compared: Option<Timestamp>,
+    ) -> Result<(), NotificationError> {
+        let position = SaveFactsPosition { acquirer, fact, compared };
+        Ok(self.store.write(position).await??)
+    }
+
+    /// Books facts. What cannot be booked is counted and logged, and does not stop the others.
+    async fn book_all(
+        &self,
+        acquirer: AcquirerName,
+        facts: Vec<AcquirerFact>,
+    ) -> Result<(), NotificationError> {
+        for AcquirerFact { id, report } in facts {
+            let booked = match report {
+                Ok(report) => self.book(acquirer, report).await,
+                Err(errors) => {
+                    tracing::error!(
+                        acquirer = acquirer.name(),
+                        report.id = id.as_str(),
+                        ?errors,
+                        "a fact of an acquirer is malformed"
+                    );
+                    self.report_metrics.ignored(acquirer, &id, Ignored::Malformed);
+                    Ok(())
+                }
+            };
+            match booked {
+                Err(NotificationError::Refused(_)) => {
+                    self.report_metrics.ignored(acquirer, &id, Ignored::Refused);
+                }
+                booked => booked?,
+            }
+        }
+        Ok(())
     }
 
     async fn book_or_ignore(

@@ -13,8 +13,8 @@ use payments_domain::{
 use tokio::runtime::Handle;
 
 use super::{
-    Authorized, Backlog, Engine, Found, LookUp, OldTransaction, OverdueDispute, Select, Store,
-    StoreError, now,
+    Authorized, Backlog, Engine, Found, LookUp, OldTransaction, OpenAuthorization, OverdueDispute,
+    Select, Store, StoreError, now,
     rows::{self, LoadedTrail, Resource, found},
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest},
     sqlite::Place,
@@ -276,6 +276,29 @@ impl Store {
         let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
         let read = |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?));
         self.query_all(sql, &[now.param(), LIMIT], read).await
+    }
+
+    /// Authorizations at an acquirer that it ends after this time, and of the same time those with
+    /// greater IDs, the earliest first: at most [`JOB_BATCH`]. Only those that are not captured or
+    /// voided.
+    pub(crate) async fn open_authorizations(
+        &self,
+        acquirer: AcquirerName,
+        (until, id): (Timestamp, Id),
+    ) -> Result<Vec<OpenAuthorization>, StoreError> {
+        let sql = "SELECT id, valid_until, \"authorization\" FROM transactions
+                   WHERE (valid_until, id) > ($1, $2) AND \"authorization\" IS NOT NULL
+                       AND acquirer = $3 AND captured + voided < amount
+                   ORDER BY valid_until, id LIMIT $4";
+        let params = [until.param(), id.param(), Param::Text(acquirer.name().into()), LIMIT];
+        let read = |columns: &mut Columns<'_>| {
+            Ok(OpenAuthorization {
+                transaction: columns.read()?,
+                until: columns.read()?,
+                authorization: columns.read()?,
+            })
+        };
+        self.query_all(sql, &params, read).await
     }
 
     /// Transactions older than `age` that the expiry job has not checked, the oldest first: at most

@@ -12,7 +12,10 @@ use payments_domain::{
 };
 
 use super::{
-    super::report::{Content, Report, Subject, deadline},
+    super::{
+        ObjectKind,
+        report::{Content, Report, Subject, deadline},
+    },
     amount::stripe_units,
 };
 use crate::fields::{Fields, Reported};
@@ -49,6 +52,21 @@ pub(crate) fn report(fields: &mut Fields<'_>, due_after: Duration) -> Result<Rep
         kind => dispute(object, kind == "charge.dispute.funds_withdrawn", due),
     };
     Ok(Report { id: id?, created: created?, content: content? })
+}
+
+/// Reads a dispute or a refund as it is at `now`. Each of its states is one report.
+pub(super) fn object(
+    kind: ObjectKind,
+    fields: &mut Fields<'_>,
+    (now, due_after): (Timestamp, Duration),
+) -> Result<Report, Reported> {
+    let status = fields.required("status", str::parse::<String>)?;
+    let id = fields.required("id", |id| format!("{id} {status}").parse());
+    let content = match kind {
+        ObjectKind::Disputes => dispute(fields, false, deadline::<()>(&Ok(now), due_after)),
+        ObjectKind::Refunds => refund(fields),
+    };
+    Ok(Report { id: id?, created: now, content: content? })
 }
 
 /// The events of the payment in this member. None means another user of the account.
