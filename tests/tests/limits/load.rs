@@ -7,11 +7,11 @@ use std::{
 
 use blackbox::{
     objstore::{Client, Key, Object, Service},
-    raw::{Connection, head, local, post},
+    raw::{Connection, get, head, local, post},
     soak::rounds,
 };
 use futures_util::{StreamExt as _, future::join_all, stream};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 use crate::sockets::{RECEIVE_BUFFER, deaf_socket, ping};
 
@@ -27,7 +27,8 @@ const AT_ONCE: usize = 32;
 /// The rate of new connections.
 #[derive(Clone, Copy)]
 pub(crate) enum Pace {
-    /// One every [`EVERY`], slow enough for an unoptimised service to serve others, too.
+    /// One every [`EVERY`], and never more than [`AHEAD`] that the service has not accepted, however
+    /// busy the machine is.
     Steady,
     /// As fast as possible.
     Burst,
@@ -35,6 +36,9 @@ pub(crate) enum Pace {
 
 /// The interval of new connections at [`Pace::Steady`].
 const EVERY: Duration = Duration::from_millis(1);
+
+/// Connections at [`Pace::Steady`] before the load waits for an answer of the service.
+const AHEAD: usize = 100;
 
 /// Sockets that are never read.
 const SOCKETS: usize = 100;
@@ -72,17 +76,23 @@ pub(crate) async fn idle(to: SocketAddr, pace: Pace) {
 
 async fn hold(to: SocketAddr, start: &str, pace: Pace) {
     for _ in 0..rounds(1, 2) {
-        let begun = Instant::now();
-        let opening = (0..CONNECTIONS).map(async |number| {
+        let paced = stream::iter(0..CONNECTIONS).then(move |number| async move {
             if let Pace::Steady = pace {
-                sleep_until(begun + EVERY * u32::try_from(number).unwrap()).await;
+                sleep(EVERY).await;
+                if number % AHEAD == 0 {
+                    // It is accepted after all connections before it.
+                    let _ = Connection::open(to).await.try_ask(get("/health")).await;
+                }
             }
+            number
+        });
+        let opening = paced.map(move |number| async move {
             let mut connection = Connection::try_from(source(number), to, None).await.ok()?;
             // The service may close the connection at once.
             let _ = connection.try_send(start).await;
             Some(connection)
         });
-        let held: Vec<_> = stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
+        let held: Vec<_> = opening.buffer_unordered(AT_ONCE).collect().await;
         assert!(held.iter().flatten().count() > CONNECTIONS / 2, "most connections succeed");
         sleep(lasting()).await;
     }
