@@ -10,6 +10,7 @@ mod form;
 mod intents;
 mod keys;
 mod refunds;
+mod report;
 mod server;
 mod webhook;
 
@@ -156,6 +157,11 @@ impl Stripe {
     /// All objects whose IDs have this prefix, such as `re`, in the order of their creation.
     pub fn all(&self, prefix: &str) -> Vec<Value> {
         lock(&self.state).account.all(prefix).cloned().collect()
+    }
+
+    /// The report "Itemized balance change from activity" as CSV.
+    pub fn report(&self) -> String {
+        report::csv(&lock(&self.state).account)
     }
 
     pub fn books(&self, intent: &str) -> Books {

@@ -93,13 +93,23 @@ impl Account {
         }
     }
 
-    /// Books an amount and a fee. Returns the ID of the balance transaction.
-    pub(super) fn book(&mut self, kind: &str, source: &str, (amount, fee): (i64, i64)) -> String {
+    /// Books an amount and a fee in this reporting category. Returns the ID of the balance transaction.
+    pub(super) fn book(
+        &mut self,
+        category: &str,
+        source: &str,
+        (amount, fee): (i64, i64),
+    ) -> String {
         let currency = self.objects[source]["currency"].clone();
+        let kind = match category {
+            "dispute" | "dispute_reversal" => "adjustment",
+            "partial_capture_reversal" => "refund",
+            category => category,
+        };
         let booked = json!({
             "object": "balance_transaction",
             "type": kind,
-            "reporting_category": if kind == "adjustment" { "dispute" } else { kind },
+            "reporting_category": category,
             "source": source,
             "amount": amount,
             "fee": fee,

@@ -57,7 +57,7 @@ pub(super) fn open(
 /// Takes the money. An inquiry becomes a dispute.
 pub(super) fn withdraw(account: &mut Account, id: &str) -> Result<(), Error> {
     let dispute = account.object(id)?.clone();
-    book(account, id, (-int(&dispute, "amount"), FEE))?;
+    book(account, id, "dispute", (-int(&dispute, "amount"), FEE))?;
     account.change(id, json!({ "status": "needs_response", "is_charge_refundable": false }))?;
     account.emit("charge.dispute.funds_withdrawn", id)?;
     if dispute["status"] == "needs_response" {
@@ -74,7 +74,7 @@ pub(super) fn close(account: &mut Account, id: &str, status: &str) -> Result<(),
     let taken: i64 = -booked.map(|booked| int(booked, "amount")).sum::<i64>();
     let is_given_back = status != "lost" && taken > 0;
     if is_given_back {
-        book(account, id, (taken, 0))?;
+        book(account, id, "dispute_reversal", (taken, 0))?;
     }
     account.change(id, json!({ "status": status }))?;
     if is_given_back {
@@ -83,8 +83,8 @@ pub(super) fn close(account: &mut Account, id: &str, status: &str) -> Result<(),
     account.emit("charge.dispute.closed", id)
 }
 
-fn book(account: &mut Account, id: &str, amounts: (i64, i64)) -> Result<(), Error> {
-    let booked = account.book("adjustment", id, amounts);
+fn book(account: &mut Account, id: &str, category: &str, amounts: (i64, i64)) -> Result<(), Error> {
+    let booked = account.book(category, id, amounts);
     let booked = account.object(&booked)?.clone();
     let mut all = account.object(id)?["balance_transactions"].as_array().cloned();
     all.get_or_insert_default().push(booked);

@@ -270,7 +270,13 @@ pub(super) fn capture(account: &mut Account, id: &str, form: &Form) -> Result<Va
         return Err(Error::refused("", "A PaymentIntent can be captured 50 times."));
     }
     let is_done = is_final || amount == capturable;
-    let booked = (amount > 0).then(|| account.book("charge", &charge_id, (amount, amount / 100)));
+    // Without multicapture, Stripe books the whole amount, and takes back the rest.
+    let rest = if is_multicapture { 0 } else { capturable - amount };
+    let amounts = |amount: i64| (amount, amount / 100);
+    let booked = (amount > 0).then(|| account.book("charge", &charge_id, amounts(amount + rest)));
+    if rest > 0 {
+        account.book("partial_capture_reversal", &charge_id, amounts(-rest));
+    }
     let mut members = json!({
         "amount_captured": int(&charge, "amount_captured") + amount,
         "captured": is_done,
