@@ -109,8 +109,8 @@ pub(crate) use sandbox_clock::Advance;
 pub use sandbox_clock::{AdvanceBy, InvalidAdvance, SandboxClock};
 pub use sepa::{Bic, Debtor, EDITION as SEPA_EDITION, SepaName, sum as sepa_sum};
 pub use settlement::{
-    BookedOperation, Difference, DifferenceKind, OperationState, Reconciliation, SettledOperation,
-    Tariff, Totals,
+    BookedOperation, Comparison, Difference, DifferenceKind, OperationKind, OperationState,
+    Reconciliation, Reference, SettledOperation, SettledRow, Tariff, Totals,
 };
 pub use transaction::{
     Amounts, Fee, Movement, Receipt, Step, ThreeDSecure, Transaction, TransactionTerms,

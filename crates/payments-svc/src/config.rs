@@ -124,8 +124,8 @@ pub(crate) struct ReconcileOptions {
     #[arg(long)]
     pub(crate) from: PathBuf,
 
-    /// Format of the file: csv of the acquirer protocol, or stripe for Stripe's report of itemized
-    /// balance changes from activity
+    /// Format of the file: csv of the acquirer protocol (captures and refunds), or stripe for
+    /// Stripe's report of itemized balance changes from activity (disputes, too)
     #[arg(long, value_enum, default_value = "csv")]
     pub(crate) format: SettlementFormat,
 

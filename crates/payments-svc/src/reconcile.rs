@@ -2,7 +2,7 @@
 //! nothing.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, StdoutLock},
     path::PathBuf,
     process::ExitCode,
@@ -29,8 +29,8 @@ mod stripe;
 use file::{Row, SettlementFile};
 use malformed::Malformed;
 use payments_domain::{
-    AcquirerName, BookedOperation, Currency, Difference, Money, Movement, Overflow, Ppm,
-    Reconciliation, SettledOperation, Tariff, Totals,
+    AcquirerName, Comparison, Currency, Difference, Money, OperationKind, Overflow, Ppm,
+    Reconciliation, Reference, SettledRow, Tariff, Totals,
 };
 
 const HEADER: [&str; 6] = ["kind", "line", "operation", "transaction", "here", "there"];
@@ -73,21 +73,21 @@ pub(crate) fn reconcile(
     let scope = scope(options);
     let store = config.store()?;
     let settlement = Settlement::new(&store, &scope, progress)?;
-    let mut report = Report::new(scope.tariff.is_some(), progress);
+    let mut report = Report::new(&scope, progress);
     read_file(options, &settlement, &mut report)?;
     settlement.read_books(&store)?;
     progress.begin("rows", report.rows);
-    settlement.each_settled(|settled, booked| {
+    let mut reference = Reference::default();
+    settlement.each_row(|name, row| {
         progress.advance();
-        report.add_settled(settled)?;
-        report.print_all(scope.differences(settled, booked)?)
-    })?;
-    settlement.each_booked(|booked, is_settled| {
-        if scope.settles(booked) {
-            report.add_booked(booked, scope.fee(booked)?)?;
+        if reference.name != name {
+            report.compare(&reference)?;
+            reference = settlement.reference(name)?;
         }
-        if is_settled { Ok(()) } else { report.print_all([scope.missing(booked)]) }
+        report.print_all(reference.add(row)?)
     })?;
+    report.compare(&reference)?;
+    settlement.each_missing(|name| report.compare(&settlement.reference(name)?))?;
     report.finish()
 }
 
@@ -124,8 +124,12 @@ fn read_file(
         report.progress.check()?;
         report.progress.set(row.end);
         report.rows = report.rows.saturating_add(1);
-        match operation(options.format, &row) {
-            Ok(Some(operation)) => settlement.add(&operation)?,
+        match settled(options.format, &row) {
+            Ok(Some(row)) => {
+                let operation = &row.operation;
+                report.there.add(operation.kind, operation.amount, operation.fee)?;
+                settlement.add(&row)?;
+            }
             Ok(None) => report.others = report.others.saturating_add(1),
             Err(malformed) => {
                 if !malformed.reference.is_empty() {
@@ -138,37 +142,57 @@ fn read_file(
     Ok(())
 }
 
-/// `None` if the row is neither a capture nor a refund.
-fn operation(
-    format: SettlementFormat,
-    row: &Row<'_>,
-) -> Result<Option<SettledOperation>, Malformed> {
+/// `None` if the row is not compared.
+fn settled(format: SettlementFormat, row: &Row<'_>) -> Result<Option<SettledRow>, Malformed> {
     match format {
-        SettlementFormat::Csv => protocol::operation(row).map(Some),
-        SettlementFormat::Stripe => stripe::operation(row),
+        SettlementFormat::Csv => protocol::settled(row).map(Some),
+        SettlementFormat::Stripe => stripe::settled(row),
     }
 }
 
 /// The output.
 struct Report<'a> {
+    scope: &'a Reconciliation,
     progress: &'a Progress,
     differences: csv::Writer<StdoutLock<'a>>,
     count: u64,
     rows: u64,
-    /// Rows that are neither captures nor refunds.
+    /// Rows that are not compared.
     others: u64,
-    has_tariff: bool,
     here: Sums,
     there: Sums,
 }
 
-type Sums = BTreeMap<Currency, Totals>;
+#[derive(Default)]
+struct Sums(BTreeMap<Currency, Totals>);
+
+impl Sums {
+    fn add(
+        &mut self,
+        kind: OperationKind,
+        amount: Money,
+        fee: Option<Money>,
+    ) -> Result<(), Overflow> {
+        self.0.entry(amount.currency).or_default().add(kind, amount.minor)?;
+        let Some(Money { currency, minor }) = fee else { return Ok(()) };
+        self.0.entry(currency).or_default().add_fee(minor)
+    }
+}
 
 impl<'a> Report<'a> {
-    fn new(has_tariff: bool, progress: &'a Progress) -> Self {
+    fn new(scope: &'a Reconciliation, progress: &'a Progress) -> Self {
         let differences = csv::Writer::from_writer(io::stdout().lock());
-        let (here, there) = (Sums::new(), Sums::new());
-        Self { progress, differences, count: 0, rows: 0, others: 0, has_tariff, here, there }
+        let (here, there) = (Sums::default(), Sums::default());
+        Self { scope, progress, differences, count: 0, rows: 0, others: 0, here, there }
+    }
+
+    /// Compares a reference, and prints its differences.
+    fn compare(&mut self, reference: &Reference) -> Result<(), ReconcileError> {
+        let Comparison { differences, booked } = self.scope.compare(reference)?;
+        for booked in &booked {
+            self.here.add(booked.kind, booked.amount, self.scope.fee(booked)?)?;
+        }
+        self.print_all(differences)
     }
 
     fn print_all(
@@ -191,53 +215,36 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    fn add_settled(&mut self, settled: &SettledOperation) -> Result<(), Overflow> {
-        let SettledOperation { movement, amount, fee, is_failure, .. } = settled;
-        let sign = if *is_failure { -1 } else { 1 };
-        let minor = amount.minor.checked_mul(sign).ok_or(Overflow)?;
-        add(&mut self.there, *movement, Money { minor, ..*amount })?;
-        self.there.entry(fee.currency).or_default().add_fee(fee.minor)
-    }
-
-    fn add_booked(&mut self, booked: &BookedOperation, fee: Option<Money>) -> Result<(), Overflow> {
-        add(&mut self.here, booked.movement, booked.amount)?;
-        match fee {
-            Some(fee) => self.here.entry(fee.currency).or_default().add_fee(fee.minor),
-            None => Ok(()),
-        }
-    }
-
     /// Prints the sums.
     fn finish(mut self) -> Result<ExitCode, ReconcileError> {
-        let Self { progress, count, rows, others, .. } = self;
+        let Self { scope, progress, count, rows, others, .. } = self;
         progress.suspend(|| self.differences.flush()).map_err(csv::Error::from)?;
         progress.print(&format_args!("reconcile: {count} differences, {rows} rows"));
         if others > 0 {
-            progress.print(&format_args!("reconcile: {others} rows that are no payment or refund"));
+            progress.print(&format_args!("reconcile: {others} rows of other categories"));
         }
-        let currencies = self.here.keys().chain(self.there.keys());
-        let mut currencies: Vec<_> = currencies.copied().collect();
-        currencies.sort_unstable();
-        currencies.dedup();
+        let currencies: BTreeSet<_> = self.here.0.keys().chain(self.there.0.keys()).collect();
         for currency in currencies {
-            let decimal = |minor| Money { currency, minor }.decimal();
+            let has_fees = scope.tariff.is_some();
             for (side, sums, has_fees) in
-                [("here", &self.here, self.has_tariff), ("there", &self.there, true)]
+                [("here", &self.here, has_fees), ("there", &self.there, true)]
             {
-                let totals = sums.get(&currency).copied().unwrap_or_default();
-                let [captures, refunds] = [totals.captures, totals.refunds].map(decimal);
-                let [fees, net] = [totals.fees, totals.net()?].map(decimal);
-                let fees =
-                    if has_fees { format!(", fees {fees}, net {net}") } else { String::new() };
-                progress.print(&format_args!(
-                    "reconcile: {currency} {side}: captures {captures}, refunds {refunds}{fees}"
-                ));
+                let totals = sums.0.get(currency).copied().unwrap_or_default();
+                let Totals { captures, refunds, disputes, fees } = totals;
+                let mut parts = vec![("captures", captures), ("refunds", refunds)];
+                if scope.covers(OperationKind::Dispute) {
+                    parts.push(("disputes", disputes));
+                }
+                if has_fees {
+                    parts.extend([("fees", fees), ("net", totals.net()?)]);
+                }
+                let parts = parts.into_iter().map(|(name, minor)| {
+                    format!("{name} {}", Money { currency: *currency, minor }.decimal())
+                });
+                let parts = parts.collect::<Vec<_>>().join(", ");
+                progress.print(&format_args!("reconcile: {currency} {side}: {parts}"));
             }
         }
         Ok(if count == 0 { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
-}
-
-fn add(sums: &mut Sums, movement: Movement, amount: Money) -> Result<(), Overflow> {
-    sums.entry(amount.currency).or_default().add(movement, amount.minor)
 }

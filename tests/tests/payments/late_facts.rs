@@ -12,7 +12,7 @@ use blackbox::{
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 use serde_json::{Value, json};
 
-use crate::replicas::two;
+use crate::{live::reconcile::reconcile, replicas::two};
 
 const CARD: Card = Card("4242424242424242");
 
@@ -175,6 +175,13 @@ impl Shop {
         let alerts = usize::try_from(data.number("SELECT count(*) FROM frauds")).unwrap();
         alerts == self.stripe.all("issfr").len()
     }
+
+    /// Whether the books explain each row of Stripe's report.
+    async fn reconciles(&self) -> bool {
+        let compared =
+            reconcile(self.service.data(), self.stripe.report(), &["--format", "stripe"]).await;
+        compared.code == Some(0)
+    }
 }
 
 async fn the_books_follow(ways: impl Fn(u64) -> Ways) {
@@ -189,6 +196,7 @@ async fn the_books_follow(ways: impl Fn(u64) -> Ways) {
         }
         shop.sent().await;
         until(async || shop.equals().await).await;
+        until(async || shop.reconciles().await).await;
         for service in [Some(shop.service), shop.replica].into_iter().flatten() {
             service.stop().await.agrees().await;
         }

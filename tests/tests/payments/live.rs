@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 mod capabilities;
 mod facts;
 mod faults;
-mod reconcile;
+pub(crate) mod reconcile;
 mod refusals;
 
 /// A live merchant, its service and its acquirer.

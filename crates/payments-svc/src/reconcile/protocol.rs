@@ -1,7 +1,7 @@
 //! The settlement file of the acquirer protocol. `docs/acquirer-protocol.md` describes it.
 
 use payments_domain::{
-    AcquirerKey, Currency, DifferenceKind, Id, Money, Movement, SettledOperation,
+    AcquirerKey, Currency, DifferenceKind, Id, Money, OperationKind, SettledOperation, SettledRow,
 };
 
 use super::{
@@ -19,16 +19,18 @@ pub(super) fn check_header(file: &SettlementFile) -> Result<(), String> {
 }
 
 /// Reads a row.
-pub(super) fn operation(row: &Row<'_>) -> Result<SettledOperation, Malformed> {
+pub(super) fn settled(row: &Row<'_>) -> Result<SettledRow, Malformed> {
     let key =
         value(row, "operation", DifferenceKind::MalformedOperation, str::parse::<AcquirerKey>);
     let reference = key.as_ref().map(AcquirerKey::to_string).unwrap_or_default();
-    let operation = check_width(row).and(key).and_then(|_| values(row, &reference));
-    operation.map_err(|malformed| malformed.of(reference))
+    match check_width(row).and(key).and_then(|_| operation(row)) {
+        Ok(operation) => Ok(SettledRow { id: reference.clone(), reference, operation }),
+        Err(malformed) => Err(malformed.of(reference)),
+    }
 }
 
-fn values(row: &Row<'_>, reference: &str) -> Result<SettledOperation, Malformed> {
-    let movement = value(row, "type", DifferenceKind::MalformedType, movement)?;
+fn operation(row: &Row<'_>) -> Result<SettledOperation, Malformed> {
+    let kind = value(row, "type", DifferenceKind::MalformedType, kind)?;
     let transaction =
         value(row, "transactionId", DifferenceKind::MalformedTransaction, str::parse::<Id>)?;
     let currency =
@@ -36,23 +38,20 @@ fn values(row: &Row<'_>, reference: &str) -> Result<SettledOperation, Malformed>
     let fee = |text: &str| Money::of_decimal(currency, text);
     Ok(SettledOperation {
         line: row.line,
-        reference: reference.to_owned(),
-        movement,
+        kind,
         transaction: Some(transaction),
         amount: value(row, "amount", DifferenceKind::MalformedAmount, |text| {
             amount(currency, text)
         })?,
-        fee: value(row, "fee", DifferenceKind::MalformedFee, fee)?,
+        is_converted: false,
+        fee: Some(value(row, "fee", DifferenceKind::MalformedFee, fee)?),
         date: value(row, "settled", DifferenceKind::MalformedDate, date)?,
-        is_failure: false,
-        has_failed: false,
-        is_repeated: false,
     })
 }
 
-fn movement(name: &str) -> Result<Movement, &'static str> {
-    match Movement::from_name(name) {
-        Some(movement @ (Movement::Capture | Movement::Refund)) => Ok(movement),
+fn kind(name: &str) -> Result<OperationKind, &'static str> {
+    match OperationKind::from_name(name) {
+        Some(kind @ (OperationKind::Capture | OperationKind::Refund)) => Ok(kind),
         _ => Err("must be capture or refund"),
     }
 }

@@ -1,14 +1,17 @@
 //! Stripe's report "Itemized balance change from activity".
 //!
-//! 1. The report has a row for each change of the balance. Only charges, refunds and their failures
-//!    are compared.
-//! 2. A charge is named by its PaymentIntent, which Stripe captures once. A refund has its key as
-//!    metadata. One that was made in Stripe's dashboard has none: the books do not know it.
-//! 3. Stripe can settle in another currency than that of the payment. The columns
-//!    `customer_facing_…` have the amount of the payment.
+//! 1. The report has a row for each change of the balance. Charges, refunds, disputes, and what takes
+//!    them back are compared.
+//! 2. A charge is named by its PaymentIntent. If it is captured in part, the report can have a charge
+//!    of the whole amount, and a row that takes back the rest. A refund has its key as metadata. One
+//!    that was made in Stripe's dashboard has none: the books do not know it. A dispute has its ID at
+//!    Stripe.
+//! 3. Stripe can settle in another currency than that of the payment. Then the columns
+//!    `customer_facing_…` have the amount of the payment, but only for charges and refunds.
 
 use payments_domain::{
-    Currency, DifferenceKind, InvalidMajorUnits, Money, Movement, SettledOperation, UnknownCurrency,
+    Currency, DifferenceKind, InvalidMajorUnits, Money, OperationKind, SettledOperation,
+    SettledRow, UnknownCurrency,
 };
 
 use super::{
@@ -17,10 +20,11 @@ use super::{
 };
 
 /// The columns that the report must have. It can have others.
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 10] = [
     "balance_transaction_id",
     "created_utc",
     "reporting_category",
+    "source_id",
     "currency",
     "gross",
     "fee",
@@ -42,61 +46,73 @@ pub(super) fn check_header(file: &SettlementFile) -> Result<(), String> {
     }
 }
 
-/// Reads a row. `None` if it is neither a charge nor a refund or its failure.
-pub(super) fn operation(row: &Row<'_>) -> Result<Option<SettledOperation>, Malformed> {
-    let (movement, is_failure) = match text(row, "reporting_category")? {
-        "charge" => (Movement::Capture, false),
-        "refund" => (Movement::Refund, false),
-        "refund_failure" => (Movement::Refund, true),
-        _ => return Ok(None),
-    };
-    let name = if movement == Movement::Capture { "payment_intent_id" } else { REFUND_KEY };
-    let reference = match text(row, name)? {
-        "" => text(row, "balance_transaction_id")?,
-        reference => reference,
-    };
-    let operation = check_width(row).and_then(|()| values(row, movement, reference));
-    let operation = operation.map(|operation| SettledOperation { is_failure, ..operation });
-    operation.map(Some).map_err(|malformed| malformed.of(reference.to_owned()))
+/// How the rows of a reporting category are read.
+struct Category {
+    kind: OperationKind,
+    /// The column with the reference.
+    reference: &'static str,
+    /// Whether it is the part of a charge that was not captured.
+    is_rest: bool,
 }
 
-fn values(
-    row: &Row<'_>,
-    movement: Movement,
-    reference: &str,
-) -> Result<SettledOperation, Malformed> {
+impl Category {
+    /// `None` if the rows are not compared.
+    fn of(name: &str) -> Option<Self> {
+        let (kind, reference) = match name {
+            "charge" | "partial_capture_reversal" => (OperationKind::Capture, "payment_intent_id"),
+            "refund" => (OperationKind::Refund, REFUND_KEY),
+            "refund_failure" => (OperationKind::RefundFailure, REFUND_KEY),
+            "dispute" => (OperationKind::Dispute, "source_id"),
+            "dispute_reversal" => (OperationKind::DisputeReversal, "source_id"),
+            _ => return None,
+        };
+        Some(Self { kind, reference, is_rest: name == "partial_capture_reversal" })
+    }
+
+    /// An amount of a row. What takes money from the balance is negative there, but a charge is never.
+    fn amount(&self, currency: Currency, text: &str) -> Result<Money, String> {
+        let is_signed = self.is_rest || self.kind != OperationKind::Capture;
+        let digits = text.strip_prefix('-').filter(|_| is_signed).unwrap_or(text);
+        let Money { minor, .. } = amount(currency, &in_places(currency, digits))?;
+        Ok(Money { currency, minor: if self.is_rest { -minor } else { minor } })
+    }
+}
+
+/// Reads a row. `None` if it is not compared.
+pub(super) fn settled(row: &Row<'_>) -> Result<Option<SettledRow>, Malformed> {
+    let Some(category) = Category::of(text(row, "reporting_category")?) else { return Ok(None) };
+    let id = text(row, "balance_transaction_id")?.to_owned();
+    let reference = Some(text(row, category.reference)?.to_owned());
+    let reference = reference.filter(|it| !it.is_empty()).unwrap_or_else(|| id.clone());
+    match check_width(row).and_then(|()| operation(row, &category)) {
+        Ok(operation) => Ok(Some(SettledRow { id, reference, operation })),
+        Err(malformed) => Err(malformed.of(reference)),
+    }
+}
+
+fn operation(row: &Row<'_>, category: &Category) -> Result<SettledOperation, Malformed> {
     let kind = DifferenceKind::MalformedCurrency;
     let settled_in = value(row, "currency", kind, currency)?;
-    // A refund reduces the balance.
-    let unsigned = |text: &str| match movement {
-        Movement::Refund => text.strip_prefix('-').unwrap_or(text).to_owned(),
-        _ => text.to_owned(),
+    let paid_in = match text(row, "customer_facing_currency")? {
+        "" => None,
+        _ => Some(value(row, "customer_facing_currency", kind, currency)?),
     };
-    let paid = |name: &str, currency: Currency| {
-        value(row, name, DifferenceKind::MalformedAmount, |text| {
-            amount(currency, &in_places(currency, &unsigned(text)))
-        })
-    };
-    let gross = paid("gross", settled_in)?;
-    let amount = match text(row, "customer_facing_currency")? {
-        "" => gross,
-        _ => {
-            paid("customer_facing_amount", value(row, "customer_facing_currency", kind, currency)?)?
-        }
+    let (name, paid_or_settled_in) = match paid_in.filter(|paid_in| *paid_in != settled_in) {
+        Some(paid_in) => ("customer_facing_amount", paid_in),
+        None => ("gross", settled_in),
     };
     Ok(SettledOperation {
         line: row.line,
-        reference: reference.to_owned(),
-        movement,
+        kind: category.kind,
         transaction: None,
-        amount,
-        fee: value(row, "fee", DifferenceKind::MalformedFee, |text| fee(settled_in, text))?,
+        amount: value(row, name, DifferenceKind::MalformedAmount, |text| {
+            category.amount(paid_or_settled_in, text)
+        })?,
+        is_converted: paid_in.is_none(),
+        fee: Some(value(row, "fee", DifferenceKind::MalformedFee, |text| fee(settled_in, text))?),
         date: value(row, "created_utc", DifferenceKind::MalformedDate, |time| {
             date(time.split(' ').next().unwrap_or_default())
         })?,
-        is_failure: false,
-        has_failed: false,
-        is_repeated: false,
     })
 }
 

@@ -4,7 +4,7 @@ use std::{fs, process::Output};
 
 use blackbox::{
     acquirer::today,
-    payments::{Acquirer as Notifier, Transaction},
+    payments::{Acquirer as Notifier, Stopped, Transaction},
     process::{self, DEADLINE},
 };
 use jiff::Timestamp;
@@ -63,11 +63,33 @@ struct Settled {
 
 /// The result of `reconcile`.
 #[derive(Debug)]
-struct Compared {
-    code: Option<i32>,
+pub(crate) struct Compared {
+    pub(crate) code: Option<i32>,
     /// The differences, without the header.
     differences: Vec<Vec<String>>,
     stderr: String,
+}
+
+/// Runs the command on a file with this content.
+pub(crate) async fn reconcile(
+    place: &Stopped,
+    file: impl AsRef<[u8]>,
+    options: &[&str],
+) -> Compared {
+    let path = place.data().join("settlement.csv");
+    fs::write(&path, file).unwrap();
+    let mut command = place.command();
+    command.arg("reconcile").arg("--from").arg(&path).args(options);
+    let Output { status, stdout, stderr } = process::run(command).await;
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&*stdout);
+    let rows = reader.records().map(|row| row.unwrap().iter().map(str::to_owned).collect());
+    let mut differences: Vec<Vec<String>> = rows.collect();
+    if !differences.is_empty() {
+        let header = differences.remove(0);
+        assert_eq!(header, ["kind", "line", "operation", "transaction", "here", "there"]);
+    }
+    let stderr = String::from_utf8(stderr).unwrap();
+    Compared { code: status.code(), differences, stderr }
 }
 
 fn csv(rows: &[Row]) -> String {
@@ -149,23 +171,7 @@ impl Settled {
 
     /// Runs the command on a file with this content.
     async fn reconcile(&self, file: impl AsRef<[u8]>, options: &[&str]) -> Compared {
-        let path = self.live.service.data().data().join("settlement.csv");
-        fs::write(&path, file).unwrap();
-        let mut command = self.live.service.data().command();
-        command.arg("reconcile").arg("--from").arg(&path).args(options);
-        let Output { status, stdout, stderr } = process::run(command).await;
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&*stdout);
-        let rows = reader.records().map(|row| row.unwrap().iter().map(str::to_owned).collect());
-        let mut rows: Vec<Vec<String>> = rows.collect();
-        if !rows.is_empty() {
-            let header = rows.remove(0);
-            assert_eq!(header, ["kind", "line", "operation", "transaction", "here", "there"]);
-        }
-        Compared {
-            code: status.code(),
-            differences: rows,
-            stderr: String::from_utf8(stderr).unwrap(),
-        }
+        reconcile(self.live.service.data(), file, options).await
     }
 
     /// Checks that the file has exactly these differences.

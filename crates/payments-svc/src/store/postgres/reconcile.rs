@@ -19,7 +19,7 @@ use super::{
 pub(in super::super) async fn operations(
     config: &DatabaseConfig,
     progress: &Progress,
-    add: &mut dyn FnMut(BookedOperation) -> Result<(), ReconcileError>,
+    add: &mut dyn FnMut(&str, BookedOperation) -> Result<(), ReconcileError>,
 ) -> Result<(), ReconcileError> {
     let database = Database::of(config)?;
     let failed = |error| database.failed(error);
@@ -34,7 +34,8 @@ pub(in super::super) async fn operations(
         let rows = session.query_raw(OPERATIONS, None::<&dyn ToSql>).await.map_err(failed)?;
         let mut rows = pin!(rows);
         while let Some(row) = rows.try_next().await.map_err(failed)? {
-            add(stored_operation(&mut Columns::from(&row))?)?;
+            let (reference, booked) = stored_operation(&mut Columns::from(&row))?;
+            add(&reference, booked)?;
         }
         Ok(())
     };

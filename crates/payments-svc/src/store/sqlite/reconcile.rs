@@ -20,7 +20,7 @@ use super::{
 pub(in super::super) fn operations(
     data_dir: &Path,
     progress: &Progress,
-    add: &mut dyn FnMut(BookedOperation) -> Result<(), ReconcileError>,
+    add: &mut dyn FnMut(&str, BookedOperation) -> Result<(), ReconcileError>,
 ) -> Result<(), ReconcileError> {
     let mut db = open_reader(&data_dir.join(DATABASE))?;
     stop_with(&mut db, progress, |_| ())?;
@@ -31,7 +31,8 @@ pub(in super::super) fn operations(
     let mut statement = snapshot.prepare(OPERATIONS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        add(stored_operation(&mut Columns::from(row))?)?;
+        let (reference, booked) = stored_operation(&mut Columns::from(row))?;
+        add(&reference, booked)?;
     }
     Ok(())
 }
