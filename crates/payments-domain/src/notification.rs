@@ -133,7 +133,7 @@ pub struct InvalidTime;
 
 row! {
     /// A fraud alert, as the API shows it.
-    pub struct FraudAlert in "frauds" {
+    pub struct FraudAlert in "fraud_alerts" {
         key { id: Id = "id" }
         fixed {
             merchant: Id = "merchant",

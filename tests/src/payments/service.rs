@@ -182,7 +182,7 @@ pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
              UNION ALL SELECT 'dispute.inquiry', id, 0, 1 FROM disputes WHERE line IS NULL
                  OR EXISTS (SELECT 1 FROM events WHERE object = disputes.id
                      AND type = 'dispute.inquiry')
-             UNION ALL SELECT 'fraud.reported', id, 0, 1 FROM frauds
+             UNION ALL SELECT 'fraud.reported', id, 0, 1 FROM fraud_alerts
              UNION ALL SELECT 'payout.booked', id, 0, 1 FROM payouts
              UNION ALL SELECT type, coalesce(object, \"transaction\"), coalesce(steps, 0), 0
                  FROM events WHERE type <> 'acquirer.refused' OR EXISTS (

@@ -172,7 +172,7 @@ impl Shop {
                 return false;
             }
         }
-        let alerts = usize::try_from(data.number("SELECT count(*) FROM frauds")).unwrap();
+        let alerts = usize::try_from(data.number("SELECT count(*) FROM fraud_alerts")).unwrap();
         alerts == self.stripe.all("issfr").len()
     }
 

@@ -261,7 +261,10 @@ async fn a_notification_that_cannot_be_booked_is_booked_later() {
     let transaction = merchant.pay_with(Card("4100000000000103"), "EUR", 1000).await;
     let holder = spawn_blocking({
         let database = database.clone();
-        move || database.run("BEGIN; LOCK TABLE frauds IN SHARE MODE; SELECT pg_sleep(10); COMMIT")
+        move || {
+            database
+                .run("BEGIN; LOCK TABLE fraud_alerts IN SHARE MODE; SELECT pg_sleep(10); COMMIT")
+        }
     });
     let is_held = "SELECT count(*) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event = 'PgSleep'";

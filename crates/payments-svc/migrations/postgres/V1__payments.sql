@@ -377,7 +377,7 @@ CREATE TABLE slices (
     PRIMARY KEY (dispute, number)
 );
 
-CREATE TABLE frauds (
+CREATE TABLE fraud_alerts (
     id bytea PRIMARY KEY,
     merchant bytea NOT NULL,
     "transaction" bytea NOT NULL,
@@ -385,8 +385,8 @@ CREATE TABLE frauds (
     reported bigint,
     reason bigint
 );
-CREATE INDEX frauds_of_merchants ON frauds (merchant, id);
-CREATE INDEX frauds_of_transactions ON frauds ("transaction", id);
+CREATE INDEX fraud_alerts_of_merchants ON fraud_alerts (merchant, id);
+CREATE INDEX fraud_alerts_of_transactions ON fraud_alerts ("transaction", id);
 
 -- What an acquirer has not confirmed yet.
 CREATE TABLE outbox (

@@ -332,7 +332,7 @@ CREATE TABLE slices (
     PRIMARY KEY (dispute, number)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE frauds (
+CREATE TABLE fraud_alerts (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
     "transaction" BLOB NOT NULL,
@@ -340,8 +340,8 @@ CREATE TABLE frauds (
     reported INTEGER,
     reason INTEGER
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX frauds_of_merchants ON frauds (merchant, id);
-CREATE INDEX frauds_of_transactions ON frauds ("transaction", id);
+CREATE INDEX fraud_alerts_of_merchants ON fraud_alerts (merchant, id);
+CREATE INDEX fraud_alerts_of_transactions ON fraud_alerts ("transaction", id);
 
 -- What an acquirer has not confirmed yet.
 CREATE TABLE outbox (

@@ -51,7 +51,7 @@ macro_rules! resources {
 resources! {
     SavedCard: CardRow = "cards", CardRow::saved_card;
     Dispute: DisputeRow = "disputes", DisputeRow::dispute;
-    FraudAlert: FraudAlert = "frauds", identity;
+    FraudAlert: FraudAlert = "fraud_alerts", identity;
     Payout: PayoutRow = "payouts", PayoutRow::payout;
 }
 
