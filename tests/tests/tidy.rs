@@ -78,6 +78,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                  tokio tokio_postgres tracing",
             ),
             ("formula", ""),
+            ("csv_file", "std::fs tempfile"),
             ("limits", "config std::net"),
             ("metrics", "store common::batch prometheus"),
             ("app", "acquirer limits rates store webhook prometheus rand tokio tracing"),
@@ -86,7 +87,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("pos", "app language web askama axum tower_http"),
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),
             ("payout", "config file formula store askama common::progress"),
-            ("reconcile", "config formula store common::progress std::fs std::process tempfile"),
+            ("reconcile", "config csv_file formula store common::progress std::process"),
             ("seed", "app config file store std::fs tokio"),
             ("config", "store clap common::postgres lettre std::net"),
             (

@@ -1,4 +1,4 @@
-//! Text that a spreadsheet would run as a formula (CSV injection).
+//! Text of others in CSV, which a spreadsheet would run as a formula (CSV injection).
 
 use std::borrow::Cow;
 
@@ -7,6 +7,16 @@ use std::borrow::Cow;
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     let begins = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\n'];
     if text.starts_with(begins) { format!("'{text}").into() } else { text.into() }
+}
+
+/// The maximum number of characters of a quoted text.
+const MAX_QUOTED: usize = 80;
+
+/// Quotes and cuts text, so that a spreadsheet runs no formula and a terminal no code.
+pub(crate) fn quote(text: &str) -> String {
+    let shown: String = text.chars().take(MAX_QUOTED).collect();
+    let rest = if shown.len() < text.len() { "…" } else { "" };
+    format!("{shown:?}{rest}")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use common::{config::or_exit, exit::finish, operations, process, progress};
 mod acquirer;
 mod app;
 mod config;
+mod csv_file;
 mod fields;
 mod file;
 mod formula;

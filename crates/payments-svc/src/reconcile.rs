@@ -17,16 +17,15 @@ use jiff::civil::Date;
 
 use crate::{
     config::{Config, ReconcileOptions, SettlementFormat},
+    csv_file::{CsvFile, Row},
     formula,
     store::{self, Settlement},
 };
 
-mod file;
 mod malformed;
 mod protocol;
 mod stripe;
 
-use file::{Row, SettlementFile};
 use malformed::Malformed;
 use payments_domain::{
     AcquirerName, Comparison, Currency, Difference, Money, OperationKind, Overflow, Ppm,
@@ -113,7 +112,7 @@ fn read_file(
 ) -> Result<(), ReconcileError> {
     let path = || options.from.clone();
     let unreadable = |source| ReconcileError::File { path: path(), source };
-    let mut file = SettlementFile::open(&options.from).map_err(unreadable)?;
+    let mut file = CsvFile::open(&options.from).map_err(unreadable)?;
     let (format, header) = match options.format {
         SettlementFormat::Csv => ("csv", protocol::check_header(&file)),
         SettlementFormat::Stripe => ("stripe", stripe::check_header(&file)),

@@ -2,13 +2,9 @@
 
 use std::fmt::Display;
 
-use jiff::civil::Date;
 use payments_domain::{Currency, Difference, DifferenceKind, Money};
 
-use super::file::Row;
-
-/// The maximum number of characters of a malformed value that are shown.
-const MAX_SHOWN: usize = 80;
+use crate::{csv_file::Row, formula};
 
 /// A row that is not a capture or refund, although it should be one.
 #[derive(Debug)]
@@ -23,10 +19,7 @@ pub(super) struct Malformed {
 
 impl Malformed {
     pub(super) fn new(kind: DifferenceKind, rule: impl Display, value: &str) -> Self {
-        let shown: String = value.chars().take(MAX_SHOWN).collect();
-        let rest = if shown.len() < value.len() { "…" } else { "" };
-        // Quoted and escaped, so that a spreadsheet runs no formula and a terminal no code.
-        let value = format!("{shown:?}{rest}");
+        let value = formula::quote(value);
         Self { kind, rule: rule.to_string(), value, reference: String::new() }
     }
 
@@ -73,13 +66,6 @@ pub(super) fn value<T, E: Display>(
 ) -> Result<T, Malformed> {
     let text = text(row, name)?;
     parse(text).map_err(|rule| Malformed::new(kind, rule, text))
-}
-
-/// A date such as 2026-11-22.
-pub(super) fn date(text: &str) -> Result<Date, &'static str> {
-    // The parser also accepts shorter and longer texts.
-    let date = text.parse::<Date>().ok().filter(|date| date.to_string() == text);
-    date.ok_or("must be a date such as 2026-11-22")
 }
 
 /// An amount in major units that is more than 0.

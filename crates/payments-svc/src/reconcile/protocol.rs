@@ -4,16 +4,14 @@ use payments_domain::{
     AcquirerKey, Currency, DifferenceKind, Id, Money, OperationKind, SettledOperation, SettledRow,
 };
 
-use super::{
-    file::{Row, SettlementFile},
-    malformed::{Malformed, amount, check_width, date, value},
-};
+use super::malformed::{Malformed, amount, check_width, value};
+use crate::csv_file::{CsvFile, Row, date};
 
 const HEADER: [&str; 7] =
     ["operation", "type", "transactionId", "currency", "amount", "fee", "settled"];
 
 /// Fails unless the file has the columns of the format. The error says which.
-pub(super) fn check_header(file: &SettlementFile) -> Result<(), String> {
+pub(super) fn check_header(file: &CsvFile) -> Result<(), String> {
     let is_right = file.has_only(&HEADER);
     is_right.then_some(()).ok_or_else(|| format!("its first line must be {}", HEADER.join(",")))
 }

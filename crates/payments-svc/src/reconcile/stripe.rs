@@ -14,10 +14,8 @@ use payments_domain::{
     SettledRow, UnknownCurrency,
 };
 
-use super::{
-    file::{Row, SettlementFile},
-    malformed::{Malformed, amount, check_width, date, text, value},
-};
+use super::malformed::{Malformed, amount, check_width, text, value};
+use crate::csv_file::{CsvFile, Row, date};
 
 /// The columns that the report must have. It can have others.
 const COLUMNS: [&str; 10] = [
@@ -37,7 +35,7 @@ const COLUMNS: [&str; 10] = [
 const REFUND_KEY: &str = "refund_metadata[operation]";
 
 /// Fails unless the file has the columns of the format. The error says which.
-pub(super) fn check_header(file: &SettlementFile) -> Result<(), String> {
+pub(super) fn check_header(file: &CsvFile) -> Result<(), String> {
     let missing: Vec<_> = COLUMNS.into_iter().filter(|name| !file.has(name)).collect();
     if missing.is_empty() {
         Ok(())

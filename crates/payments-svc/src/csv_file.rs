@@ -1,4 +1,4 @@
-//! Reads the rows of a settlement file, whatever its format.
+//! Reads the rows of a CSV file of any size.
 
 use std::{
     cell::Cell,
@@ -10,13 +10,14 @@ use std::{
 };
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
+use jiff::civil::Date;
 
 /// The maximum size of a row in bytes. A quote that is not closed would make the rest of the file one
 /// row.
 const MAX_ROW: usize = 64 * 1024;
 
 /// A CSV file (RFC 4180). A byte order mark at its beginning is ignored.
-pub(super) struct SettlementFile {
+pub(crate) struct CsvFile {
     reader: Reader<Lines>,
     left: Rc<Cell<usize>>,
     size: u64,
@@ -24,9 +25,9 @@ pub(super) struct SettlementFile {
     columns: ByteRecord,
 }
 
-impl SettlementFile {
+impl CsvFile {
     /// Opens a file and reads its header.
-    pub(super) fn open(path: &Path) -> csv::Result<Self> {
+    pub(crate) fn open(path: &Path) -> csv::Result<Self> {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
         let left = Rc::new(Cell::new(MAX_ROW));
@@ -38,22 +39,22 @@ impl SettlementFile {
     }
 
     /// The size in bytes.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
     /// Whether the file has a column.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.header.iter().any(|column| column == name.as_bytes())
     }
 
     /// Whether the file has these columns, in this order, and no others.
-    pub(super) fn has_only(&self, names: &[&str]) -> bool {
+    pub(crate) fn has_only(&self, names: &[&str]) -> bool {
         self.header.iter().eq(names.iter().map(|name| name.as_bytes()))
     }
 
     /// The next row. Empty lines are skipped.
-    pub(super) fn next(&mut self) -> csv::Result<Option<Row<'_>>> {
+    pub(crate) fn next(&mut self) -> csv::Result<Option<Row<'_>>> {
         self.left.set(MAX_ROW);
         if !self.reader.read_byte_record(&mut self.columns)? {
             return Ok(None);
@@ -72,31 +73,38 @@ impl SettlementFile {
 }
 
 /// A row, with its columns by name.
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     /// From 1.
-    pub(super) line: u64,
+    pub(crate) line: u64,
     /// The position in the file after the row, in bytes.
-    pub(super) end: u64,
+    pub(crate) end: u64,
     header: &'a ByteRecord,
     columns: &'a ByteRecord,
 }
 
 impl<'a> Row<'a> {
     /// The number of columns.
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.columns.len()
     }
 
     /// The number of columns of the header.
-    pub(super) fn header_width(&self) -> usize {
+    pub(crate) fn header_width(&self) -> usize {
         self.header.len()
     }
 
     /// The text in a column. Empty if there is no such column.
-    pub(super) fn text(&self, name: &str) -> Result<&'a str, Utf8Error> {
+    pub(crate) fn text(&self, name: &str) -> Result<&'a str, Utf8Error> {
         let index = self.header.iter().position(|column| column == name.as_bytes());
         std::str::from_utf8(index.and_then(|index| self.columns.get(index)).unwrap_or_default())
     }
+}
+
+/// Parses a date such as 2026-11-22.
+pub(crate) fn date(text: &str) -> Result<Date, &'static str> {
+    // The parser also accepts shorter and longer texts.
+    let date = text.parse::<Date>().ok().filter(|date| date.to_string() == text);
+    date.ok_or("must be a date such as 2026-11-22")
 }
 
 /// Reads the file in lines that end with a line feed only, the last one, too. Fails if a row is too
@@ -138,7 +146,7 @@ mod tests {
     fn lines(content: &str) -> Vec<(u64, String)> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content.as_bytes()).unwrap();
-        let mut file = SettlementFile::open(file.path()).unwrap();
+        let mut file = CsvFile::open(file.path()).unwrap();
         assert!(file.has_only(&["a", "b"]) && file.has("b") && !file.has("c"), "{content}");
         let mut rows = Vec::new();
         while let Some(row) = file.next().unwrap() {
