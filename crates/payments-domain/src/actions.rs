@@ -34,6 +34,7 @@ actions! {
     refuse_entry,
     remove_invitation,
     replay_webhook,
+    return_payout,
     revoke_app,
     revoke_user,
     rotate_webhook,

@@ -35,6 +35,8 @@ named! {
         DisputeLost = "dispute.lost",
         FraudReported = "fraud.reported",
         PayoutBooked = "payout.booked",
+        /// The bank sent the money of a payout back.
+        PayoutReturned = "payout.returned",
         /// The acquirer refused a capture, refund or void that was booked before.
         AcquirerRefused = "acquirer.refused",
     }
@@ -117,7 +119,7 @@ impl Fact {
                 Self::Dispute { transaction: transaction?, dispute: object? }
             }
             EventType::FraudReported => Self::Fraud { transaction: transaction?, alert: object? },
-            EventType::PayoutBooked => Self::Payout(object?),
+            EventType::PayoutBooked | EventType::PayoutReturned => Self::Payout(object?),
         })
     }
 

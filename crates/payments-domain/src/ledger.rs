@@ -34,7 +34,7 @@ named! {
         Exchange = "exchange",
         /// Money of open disputes.
         Reserve = "reserve",
-        /// Money paid out to merchants' bank accounts.
+        /// Money paid out to merchants' bank accounts, without what came back.
         Bank = "bank",
     }
 }
@@ -92,11 +92,12 @@ impl LedgerEntry {
         Some(entry)
     }
 
-    /// A payout. `debit` is negative, `credit` is its opposite.
-    pub(super) fn for_payout(debit: Money, credit: Money) -> Self {
+    /// A payout: `balance` is the negative change of the balance, and `transferred` its opposite. A
+    /// positive change makes it the entry of a payout that came back.
+    pub(super) fn for_payout(balance: Money, transferred: Money) -> Self {
         let mut entry = Self::default();
-        entry.post(Account::Merchant, debit.currency, debit.minor);
-        entry.post(Account::Bank, credit.currency, credit.minor);
+        entry.post(Account::Merchant, balance.currency, balance.minor);
+        entry.post(Account::Bank, transferred.currency, transferred.minor);
         entry
     }
 
@@ -141,6 +142,8 @@ named! {
         /// A lost dispute.
         Lost = "lost",
         Payout = "payout",
+        /// A payout that came back.
+        Returned = "returned",
     }
 }
 
@@ -157,7 +160,7 @@ pub struct BalanceLine {
     /// The fees, in the same units. They are already subtracted from `balance`.
     pub fee: i64,
     pub kind: LineKind,
-    /// `None` for a payout.
+    /// `None` for a payout, and for one that came back.
     pub transaction: Option<Id>,
     /// In the currency of the transaction; for a payout, of the merchant. Negative for refunds,
     /// opened disputes and payouts. Zero for a lost dispute, which was debited when it was opened.

@@ -15,7 +15,8 @@
 //! 3. `Move` captures, refunds or voids (`movement`). It books `ledger` entries, adds a step to the
 //!    trail (`transaction`) and an outbox entry for the acquirer (`payment`).
 //! 4. `RecordNotification` records a `notification` from the acquirer. It can change a `dispute`.
-//! 5. `PayOut` pays the balance of a merchant (`payout`).
+//! 5. `PayOut` pays the balance of a merchant, and `ReturnPayout` books back what did not arrive
+//!    (`payout`).
 //! 6. Each of these writes an `event`, which merchants are told.
 //!
 //! `settlement` compares the file of an acquirer with the movements.
@@ -101,13 +102,16 @@ pub use payment::{
     AcquirerName, AcquirerOutcome, Authorization, Capabilities, CardOnFile, Challenge,
     ChallengeAnswer, Conclusion, OutboxEntry, OutboxKind, Payment, UnansweredPayment,
 };
-pub use payout::{Payout, PayoutFormat, PayoutRequest, PayoutRun, Transfer};
+pub use payout::{
+    Payout, PayoutFormat, PayoutRequest, PayoutReturn, PayoutRun, ReturnReason, ReturnResult,
+    ReturnedTransfer, Transfer,
+};
 pub use processing::{DeclineGroup, ProcessingError};
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub use refusal::{DisputedParts, RefusedStep};
 pub(crate) use sandbox_clock::Advance;
 pub use sandbox_clock::{AdvanceBy, InvalidAdvance, SandboxClock};
-pub use sepa::{Bic, Debtor, EDITION as SEPA_EDITION, SepaName, sum as sepa_sum};
+pub use sepa::{Bic, Debtor, EDITION as SEPA_EDITION, SepaMessage, SepaName, sum as sepa_sum};
 pub use settlement::{
     BookedOperation, Comparison, Difference, DifferenceKind, OperationKind, OperationState,
     Reconciliation, Reference, SettledOperation, SettledRow, Tariff, Totals,

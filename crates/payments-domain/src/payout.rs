@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use jiff::{Timestamp, civil::Date};
-use sql::{group, named};
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
+use sql::{group, named, stored};
 
 use super::{
     id::Id,
@@ -93,6 +93,70 @@ impl Transfer {
         let debit = Money { minor: self.amount.minor.saturating_neg(), ..self.amount };
         (debit, LedgerEntry::for_payout(debit, self.amount))
     }
+
+    /// The positive change of the merchant's balance if the transfer comes back, and the ledger
+    /// entry: the opposite of [`Self::booking`].
+    pub(crate) fn return_booking(&self) -> (Money, LedgerEntry) {
+        let (debit, _) = self.booking();
+        (self.amount, LedgerEntry::for_payout(self.amount, debit))
+    }
+}
+
+/// The bank's words about a transfer that came back: a code such as `AC04`, or more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReturnReason(String);
+stored! { ReturnReason(String) }
+
+impl ReturnReason {
+    /// The maximum number of characters. The rest is cut off.
+    const MAX: usize = 250;
+
+    /// Control characters and repeated spaces become one space. `None` if nothing is left.
+    pub fn new(text: &str) -> Option<Self> {
+        let words = text.split(|part: char| part.is_whitespace() || part.is_control());
+        let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+        let reason: String = words.join(" ").chars().take(Self::MAX).collect();
+        (!reason.is_empty()).then_some(Self(reason))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+group! {
+    /// The booking of a transfer that came back.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PayoutReturn {
+        /// The balance line.
+        line: Id = "return_line",
+        created: Timestamp = "returned",
+        reason: Option<ReturnReason> = "return_reason",
+    }
+}
+
+/// A transfer that came back, as the bank reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReturnedTransfer {
+    /// `None`: the whole transfer.
+    pub amount: Option<Money>,
+    /// The day on which the bank booked the return.
+    pub date: Option<Date>,
+    pub reason: Option<ReturnReason>,
+}
+
+named! {
+    /// What became of the return of a payout.
+    pub enum ReturnResult {
+        Booked = "booked",
+        AlreadyBooked = "already-booked",
+        /// The payout has another currency. Nothing is booked.
+        Currency = "currency",
+        /// The payout has another amount. Nothing is booked.
+        Amount = "amount",
+        /// The transfer came back before the payout was booked. Nothing is booked.
+        Date = "date",
+    }
 }
 
 /// A payout that was booked.
@@ -107,6 +171,28 @@ pub struct Payout {
     /// Captures after this time were held back. `None` if none were.
     pub held_since: Option<Timestamp>,
     pub transfer: Transfer,
+    /// `None` unless the transfer came back.
+    pub returned: Option<PayoutReturn>,
+}
+
+impl Payout {
+    /// Whether the return of a transfer is to be booked.
+    pub(crate) fn result(&self, returned: &ReturnedTransfer) -> ReturnResult {
+        let Money { currency, minor } = self.transfer.amount;
+        match returned.amount {
+            Some(amount) if amount.currency != currency => ReturnResult::Currency,
+            Some(amount) if amount.minor != minor => ReturnResult::Amount,
+            _ if returned.date.is_some_and(|date| date < self.first_day()) => ReturnResult::Date,
+            _ if self.returned.is_some() => ReturnResult::AlreadyBooked,
+            _ => ReturnResult::Booked,
+        }
+    }
+
+    /// The day on which the payout was booked, in the last time zone of the earth.
+    fn first_day(&self) -> Date {
+        let created = self.created.saturating_sub(SignedDuration::from_hours(12));
+        created.unwrap_or(self.created).to_zoned(TimeZone::UTC).date()
+    }
 }
 
 #[cfg(test)]
@@ -138,6 +224,13 @@ mod tests {
         }
     }
 
+    fn payout(created: &str) -> Payout {
+        let transfer = due(&merchant(995, Some("DK5000400440116243")), 0).unwrap();
+        let created = created.parse().unwrap();
+        let (id, line) = (Id::MIN, Id::MAX);
+        Payout { id, created, test: true, line, held_since: None, transfer, returned: None }
+    }
+
     fn due(merchant: &Merchant, held: i64) -> Option<Transfer> {
         Transfer::due(merchant, held, PayoutFormat::Csv)
     }
@@ -154,6 +247,58 @@ mod tests {
             let (debit, entry) = transfer.booking();
             assert_eq!(debit.minor, -balance);
             assert!(entry.is_balanced() && entry.postings().len() == 2);
+        }
+    }
+
+    #[test]
+    fn a_return_has_the_currency_and_the_amount_of_the_payout_and_is_not_earlier() {
+        let mut payout = payout("2026-11-21T11:00:00Z");
+        let returned = |amount: Option<&str>, day: Option<&str>| ReturnedTransfer {
+            amount: amount.map(|amount| amount.parse().unwrap()),
+            date: day.map(|day| day.parse().unwrap()),
+            reason: None,
+        };
+        let whole = returned(None, None);
+        for (amount, day, expected) in [
+            (None, None, ReturnResult::Booked),
+            (Some("EUR:995"), Some("2026-11-21"), ReturnResult::Booked),
+            (Some("EUR:995"), Some("2026-11-20"), ReturnResult::Booked),
+            (Some("EUR:995"), Some("2026-11-19"), ReturnResult::Date),
+            (Some("EUR:994"), Some("2026-11-19"), ReturnResult::Amount),
+            (Some("EUR:996"), None, ReturnResult::Amount),
+            (Some("USD:995"), None, ReturnResult::Currency),
+        ] {
+            assert_eq!(payout.result(&returned(amount, day)), expected, "{amount:?} {day:?}");
+        }
+        payout.returned =
+            Some(PayoutReturn { line: Id::MAX, created: payout.created, reason: None });
+        assert_eq!(payout.result(&whole), ReturnResult::AlreadyBooked);
+        assert_eq!(payout.result(&returned(Some("EUR:994"), None)), ReturnResult::Amount);
+    }
+
+    #[test]
+    fn a_return_books_the_opposite_of_its_payout() {
+        let transfer = payout("2026-11-21T11:00:00Z").transfer;
+        let ((debit, paid), (credit, returned)) = (transfer.booking(), transfer.return_booking());
+        assert_eq!((debit.minor, credit.minor), (-995, 995));
+        assert!(returned.is_balanced());
+        for (paid, returned) in paid.postings().iter().zip(returned.postings()) {
+            assert_eq!((paid.account, paid.money.minor), (returned.account, -returned.money.minor));
+        }
+    }
+
+    #[test]
+    fn a_reason_is_one_line_of_limited_length() {
+        let long = "x".repeat(300);
+        for (text, expected) in [
+            ("AC04", Some("AC04")),
+            (" AC04 \n\t Account \u{1b}[2J closed ", Some("AC04 Account [2J closed")),
+            (&long, Some(&long[..250])),
+            ("", None),
+            (" \u{85}\0 ", None),
+        ] {
+            let reason = ReturnReason::new(text);
+            assert_eq!(reason.as_ref().map(ReturnReason::as_str), expected, "{text:?}");
         }
     }
 

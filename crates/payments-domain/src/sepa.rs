@@ -1,10 +1,12 @@
 //! SEPA, the payments area of the euro: which transfers it accepts.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use deunicode::deunicode_with_tofu;
+use jiff::civil::Date;
 
 use super::{
+    id::Id,
     merchant::Iban,
     money::{Currency, Money},
 };
@@ -106,6 +108,34 @@ pub struct Debtor {
     pub bic: Bic,
 }
 
+/// The ID of a file of transfers (`MsgId`), by which the bank recognises the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SepaMessage {
+    pub day: Date,
+    /// The first payout of the file.
+    pub first: Id,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be the MsgId of a file of this service")]
+pub struct InvalidSepaMessage;
+
+impl FromStr for SepaMessage {
+    type Err = InvalidSepaMessage;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSepaMessage> {
+        let (day, first) = text.split_once('-').ok_or(InvalidSepaMessage)?;
+        let day = Date::strptime("%Y%m%d", day).map_err(|_| InvalidSepaMessage)?;
+        Ok(Self { day, first: first.parse().map_err(|_| InvalidSepaMessage)? })
+    }
+}
+
+impl fmt::Display for SepaMessage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.day.strftime("%Y%m%d"), self.first)
+    }
+}
+
 /// The sum of amounts in euros.
 pub fn sum(amounts: impl Iterator<Item = Money>) -> Money {
     // Each amount is at most MAX_TRANSFER, so that millions of them do not overflow.
@@ -151,6 +181,17 @@ mod tests {
         for bic in ["", "COBADEF", "COBADEFFX", "COBA1EFF", "COBADEFFXXXX", "COBA DEF", "ÖBADEFF"]
         {
             assert_eq!(bic.parse::<Bic>(), Err(InvalidBic), "{bic}");
+        }
+    }
+
+    #[test]
+    fn the_id_of_a_file_is_read_as_it_is_written() {
+        let text = "20261121-6b016ea00000000000000002";
+        let message: SepaMessage = text.parse().unwrap();
+        assert_eq!(message.day.to_string(), "2026-11-21");
+        assert_eq!(message.to_string(), text);
+        for other in ["", "-", "20261121", "20261321-6b016ea00000000000000002", "20261121-6b01"] {
+            assert_eq!(other.parse::<SepaMessage>(), Err(InvalidSepaMessage), "{other}");
         }
     }
 

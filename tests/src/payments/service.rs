@@ -184,6 +184,7 @@ pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
                      AND type = 'dispute.inquiry')
              UNION ALL SELECT 'fraud.reported', id, 0, 1 FROM fraud_alerts
              UNION ALL SELECT 'payout.booked', id, 0, 1 FROM payouts
+             UNION ALL SELECT 'payout.returned', id, 0, 1 FROM payouts WHERE returned IS NOT NULL
              UNION ALL SELECT type, coalesce(object, \"transaction\"), coalesce(steps, 0), 0
                  FROM events WHERE type <> 'acquirer.refused' OR EXISTS (
                      SELECT 1 FROM trail WHERE trail.\"transaction\" = events.\"transaction\"

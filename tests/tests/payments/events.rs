@@ -120,6 +120,7 @@ async fn disputes_fraud_alerts_and_payouts_are_events() {
         "amount": { "currency": "EUR", "amount": -int(&line["balance"]) },
         "name": "https://shop.example",
         "iban": "DK5000400440116243",
+        "returned": null,
     });
     assert_eq!((payout, events[7].get("transactionId")), (&expected, None));
     service.stop().await.agrees().await;

@@ -303,11 +303,11 @@ fn age(place: &Stopped) {
 
 /// The payouts of a merchant, newest first. Checks that the lines of each one have its sum, that no
 /// line is paid twice, and that the others have the sum of the balance.
-async fn payouts_of(merchant: &Merchant) -> Vec<Value> {
+pub(crate) async fn payouts_of(merchant: &Merchant) -> Vec<Value> {
     let path = format!("/payouts?limit=100&filter[merchantId]={}", merchant.id);
     let payouts = merchant.app.list(&path).await;
     let mut unpaid = merchant.list("/lines?limit=1000").await;
-    unpaid.retain(|line| line["payout"] != true);
+    unpaid.retain(|line| line["payout"] != true || line["returned"] == true);
     for payout in &payouts {
         let path = format!("/payouts/{}/lines", payout["id"].as_str().unwrap());
         let lines = merchant.app.list(&format!("{path}?limit=1000")).await;

@@ -47,6 +47,7 @@ impl Action for PayOut {
             line: line.id,
             held_since: state.held_since.filter(|_| state.held > 0),
             transfer,
+            returned: None,
         };
         let fact = Fact::Payout(payout.id);
         batch.rows.payouts.insert(PayoutRow::new(state.run, payout));

@@ -150,7 +150,7 @@ impl Batch {
         }
     }
 
-    fn book(&mut self, line: LineRow, entry: &LedgerEntry, balance: Balance) {
+    pub(crate) fn book(&mut self, line: LineRow, entry: &LedgerEntry, balance: Balance) {
         self.post(line.id, entry);
         self.rows.lines.insert(line);
         self.rows.balances.update(balance);

@@ -18,17 +18,18 @@ use crate::{
     ApiKeyDigest, ApiKeyUse, Capabilities, Card, CardOnFile, Claim, Conclusion, Country, Currency,
     CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor,
     DisableReason, Email, EventType, EventTypes, Exchange, Expiry, Failures, FraudReason, Iban, Id,
-    LinkSecret, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification,
+    LinkSecret, MerchantDetails, MerchantUpdate, Money, MovementRequest, Name, Notes, Notification,
     Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress,
-    Reason, Retry, Scheme, SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret,
-    WebhookUpdate, WebhookUrl, Website,
+    Reason, Retry, ReturnReason, ReturnedTransfer, Scheme, SendingReport, ThreeDSecure,
+    WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
     actions::{
         AddApp, AddUser, AdvanceClock, BeginPayment, ChallengePayment, ConcludePayment,
         CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey, DeleteEvents,
         DeleteKeys, DeleteWebhook, FinishAdvance, Move, PayOut, PreparePayment, RecordApiKeyUses,
         RecordDeliveries, RecordNotification, RecordSending, RefuseEntry, RemoveInvitation,
-        ReplayWebhook, RevokeApp, RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor,
-        SaveFactsPosition, SetLinkSecret, StartInvitationAttempt, UpdateMerchant, UpdateWebhook,
+        ReplayWebhook, ReturnPayout, RevokeApp, RevokeUser, RotateWebhook, SaveCard,
+        SaveExpiryCursor, SaveFactsPosition, SetLinkSecret, StartInvitationAttempt, UpdateMerchant,
+        UpdateWebhook,
     },
     hour_of,
     write::{AnyAction, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -134,6 +135,7 @@ const MONEY: Kinds = &[
         let key = AcquirerKey::stored(known.and_then(|row| row.acquirer_key), entry);
         RefuseEntry { entry, transaction, key }.into()
     }),
+    (1, return_payout),
     (1, |it| DeleteEvents { events: vec![it.one(&it.tables.events, 9)] }.into()),
     (1, |it| {
         // One job at a time checks the transactions, in order of their IDs.
@@ -537,6 +539,22 @@ fn pay_out(it: &Choice<'_>) -> Write {
     let delay = Duration::from_secs(15 * u64::from(it.choice / 4 % 4));
     let run = PayoutRun { day, test, format };
     PayOut(PayoutRequest { run, merchant: it.merchant(), delay }).into()
+}
+
+/// The return of a payout, rarely of another amount or too early.
+fn return_payout(it: &Choice<'_>) -> Write {
+    let payout = it.one(&it.tables.payouts, 3);
+    let transfer = it.tables.payouts.get(&payout).map(|row| &row.transfer);
+    let returned = ReturnedTransfer {
+        amount: transfer.map(|transfer| transfer.amount).filter(|_| it.second > 50).map(|amount| {
+            Money { minor: amount.minor + i64::from(it.second.is_multiple_of(5)), ..amount }
+        }),
+        // Batches begin on 2026-09-21: see `at`.
+        date: (it.second > 200).then(|| date(2026, 9, if it.second > 240 { 20 } else { 21 })),
+        reason: ReturnReason::new(["AC04", ""][usize::from(it.second % 2)]),
+    };
+    let merchant = transfer.map_or(Id::MAX, |transfer| transfer.merchant);
+    ReturnPayout { payout, merchant, returned }.into()
 }
 
 /// An attempt to deliver an event.

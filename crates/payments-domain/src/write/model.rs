@@ -63,6 +63,8 @@ impl Tables {
             }
         }
         load(&mut known.rows.merchants, &self.merchants, &needs.merchants);
+        let booked: Vec<_> = needs.balances.iter().map(|&merchant| (merchant, free)).collect();
+        load(&mut known.rows.balances, &self.balances, &booked);
         load(&mut known.rows.apps, &self.apps, &needs.locked_apps);
         for app in &needs.locked_apps {
             let own = self.api_keys.values().filter(|row| row.app == *app);
@@ -128,6 +130,7 @@ impl Tables {
             rows: RowKeys {
                 apps: self.apps.keys().copied().collect(),
                 outbox: self.outbox.keys().copied().collect(),
+                payouts: self.payouts.keys().copied().collect(),
                 notifications: self.notifications.keys().cloned().collect(),
                 merchant_users: self.merchant_users.keys().copied().collect(),
                 merchant_apps: self.merchant_apps.keys().copied().collect(),
@@ -140,6 +143,7 @@ impl Tables {
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
             pending_payments: self.pending_payments.keys().copied().collect(),
             merchants: self.merchants.keys().copied().collect(),
+            balances: self.merchants.keys().copied().collect(),
             locked_apps: self.apps.keys().copied().collect(),
             users: self.users.keys().copied().collect(),
             emails: emails.collect(),

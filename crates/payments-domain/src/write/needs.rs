@@ -41,6 +41,9 @@ pub struct Needs {
     /// Pending payments, each with its idempotency key.
     pub pending_payments: BTreeSet<Id>,
     pub merchants: BTreeSet<Id>,
+    /// Merchants whose balance is booked on without a transaction, each with a row of it. They are
+    /// among `merchants`, too.
+    pub balances: BTreeSet<Id>,
     /// Apps, each with its sandbox clock, and all its API keys and webhooks.
     pub locked_apps: BTreeSet<Id>,
     pub users: BTreeSet<Id>,

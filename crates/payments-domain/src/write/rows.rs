@@ -10,9 +10,9 @@ use crate::{
     Capture, Card, CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor,
     DisableReason, Dispute, DisputeState, EventType, Fact, Failures, FraudAlert, Id, LineKind,
     LinkDigest, LinkSecret, Merchant, Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout,
-    PayoutFormat, PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest,
-    Retry, SandboxClock, SavedCard, Slice, Step, ThreeDSecure, Transfer, Webhook, WebhookDetails,
-    WebhookSecrets, WebhookUpdate,
+    PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest,
+    RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step, ThreeDSecure, Transfer, Webhook,
+    WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -575,19 +575,21 @@ row! {
             held_since: Option<Timestamp> = "held_since",
             transfer: Transfer = ..,
         }
+        changing { returned: Option<PayoutReturn> = .. }
     }
 }
 
 impl PayoutRow {
     pub fn new(run: PayoutRun, payout: Payout) -> Self {
         let PayoutRun { day, test: _, format } = run;
-        let Payout { id, created, test, line, held_since, transfer } = payout;
-        Self { id, day, test, format, created, line, held_since, transfer }
+        let Payout { id, created, test, line, held_since, transfer, returned } = payout;
+        Self { id, day, test, format, created, line, held_since, transfer, returned }
     }
 
     pub fn payout(self) -> Payout {
-        let Self { id, created, test, line, held_since, transfer, day: _, format: _ } = self;
-        Payout { id, created, test, line, held_since, transfer }
+        let Self { id, day: _, test, format: _, created, line, held_since, transfer, returned } =
+            self;
+        Payout { id, created, test, line, held_since, transfer, returned }
     }
 }
 

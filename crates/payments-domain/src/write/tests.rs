@@ -36,6 +36,7 @@ fn facts(changes: &Changes) -> usize {
         matches!(event.event_type, EventType::AcquirerRefused | EventType::DisputeInquiry)
     };
     let is_opening = |line: &&LineRow| line.kind == LineKind::Dispute;
+    let is_return = |line: &&LineRow| line.kind == LineKind::Returned;
     let is_reversal = |row: &&StepRow| row.reverses.is_some();
     rows.transactions.new_rows().count() + rows.trail.new_rows().count()
         - rows.trail.new_rows().filter(is_reversal).count()
@@ -43,6 +44,7 @@ fn facts(changes: &Changes) -> usize {
         + rows.lines.new_rows().filter(is_opening).count()
         + rows.fraud_alerts.new_rows().count()
         + rows.payouts.new_rows().count()
+        + rows.lines.new_rows().filter(is_return).count()
 }
 
 /// Removes the merchant's title from an invitation, so that answers can be compared: a batch uses

@@ -330,7 +330,11 @@ CREATE TABLE payouts (
     iban text NOT NULL,
     currency text NOT NULL,
     amount bigint NOT NULL CHECK (amount > 0),
-    UNIQUE (day, merchant)
+    return_line bytea UNIQUE, -- null, with the next two, unless the transfer came back
+    returned bigint,
+    return_reason text, -- the bank's words; null if it gave none
+    UNIQUE (day, merchant),
+    CHECK ((return_line IS NULL) = (returned IS NULL))
 );
 CREATE INDEX payouts_of_merchants ON payouts (merchant, id);
 

@@ -285,7 +285,11 @@ CREATE TABLE payouts (
     iban TEXT NOT NULL,
     currency TEXT NOT NULL,
     amount INTEGER NOT NULL CHECK (amount > 0),
-    UNIQUE (day, merchant)
+    return_line BLOB UNIQUE, -- null, with the next two, unless the transfer came back
+    returned INTEGER,
+    return_reason TEXT, -- the bank's words; null if it gave none
+    UNIQUE (day, merchant),
+    CHECK ((return_line IS NULL) = (returned IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX payouts_of_merchants ON payouts (merchant, id);
 

@@ -50,12 +50,15 @@ struct LineOutput {
     lost: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payout: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    returned: Option<bool>,
 }
 
 impl LineOutput {
     fn new(line: &BalanceLine) -> Self {
         let is = |kind| (line.kind == kind).then_some(true);
         let (won, lost) = (is(LineKind::Won), is(LineKind::Lost));
+        let returned = is(LineKind::Returned);
         Self {
             id: line.id,
             created: line.created,
@@ -70,7 +73,8 @@ impl LineOutput {
             dispute: is(LineKind::Dispute).or(won).or(lost),
             won,
             lost,
-            payout: is(LineKind::Payout),
+            payout: is(LineKind::Payout).or(returned),
+            returned,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use jiff::Timestamp;
-use payments_domain::{Id, Payout};
+use payments_domain::{Id, Payout, PayoutReturn, ReturnReason};
 use serde::Serialize;
 
 use super::{
@@ -38,11 +38,22 @@ pub(super) struct PayoutOutput<'a> {
     amount: MoneyOutput,
     name: &'a str,
     iban: &'a str,
+    returned: Option<ReturnOutput<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReturnOutput<'a> {
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    #[serde(serialize_with = "as_text")]
+    line_id: Id,
+    reason: Option<&'a str>,
 }
 
 impl<'a> PayoutOutput<'a> {
     pub(super) fn new(payout: &'a Payout) -> Self {
-        let Payout { id, created, test, line, held_since: _, transfer } = payout;
+        let Payout { id, created, test, line, held_since: _, transfer, returned } = payout;
         Self {
             id: *id,
             merchant_id: transfer.merchant,
@@ -52,7 +63,16 @@ impl<'a> PayoutOutput<'a> {
             amount: MoneyOutput::new(transfer.amount),
             name: &transfer.name,
             iban: transfer.iban.as_str(),
+            returned: returned.as_ref().map(ReturnOutput::new),
         }
+    }
+}
+
+impl<'a> ReturnOutput<'a> {
+    fn new(returned: &'a PayoutReturn) -> Self {
+        let PayoutReturn { line, created, reason } = returned;
+        let reason = reason.as_ref().map(ReturnReason::as_str);
+        Self { created: *created, line_id: *line, reason }
     }
 }
 

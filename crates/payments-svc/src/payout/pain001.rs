@@ -11,7 +11,7 @@ use std::io;
 
 use askama::Template;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-use payments_domain::{Debtor, Id, Payout, SepaName, sepa_sum};
+use payments_domain::{Debtor, Id, Payout, SepaMessage, SepaName, sepa_sum};
 
 use super::reference;
 
@@ -43,7 +43,7 @@ pub(super) fn pain001(
     let (Some(first), Some(last)) = (payouts.first(), payouts.last()) else { return Ok(None) };
     let created = Timestamp::from_second(last.id.second().into()).map_err(io::Error::other)?;
     let document = CreditTransfer {
-        id: format!("{}-{}", day.strftime("%Y%m%d"), first.id),
+        id: SepaMessage { day, first: first.id }.to_string(),
         created,
         sum: sepa_sum(payouts.iter().map(|payout| payout.transfer.amount)).decimal(),
         // A run for a past day is booked and paid later.

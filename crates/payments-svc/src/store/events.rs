@@ -145,7 +145,7 @@ impl Store {
     }
 
     /// Reads the rows with these IDs.
-    async fn by_id<T: Send + 'static>(
+    pub(super) async fn by_id<T: Send + 'static>(
         &self,
         (columns, from): (String, &str),
         ids: &[Id],
@@ -197,7 +197,11 @@ impl Store {
             }
             Fact::Fraud { alert, .. } => alerts.get(alert).cloned().map(EventData::Fraud),
             Fact::Payout(payout) => {
-                payouts.get(payout).cloned().map(|row| EventData::Payout(row.payout()))
+                let mut payout = payouts.get(payout)?.clone().payout();
+                // It may have come back since then.
+                payout.returned =
+                    payout.returned.filter(|_| event_type == EventType::PayoutReturned);
+                Some(EventData::Payout(payout))
             }
         };
         let event = |(NewEvent { id, merchant, created, event_type, fact }, test)| {

@@ -445,6 +445,7 @@ mod tests {
                 iban: Iban::new("DK5000400440116243").unwrap(),
                 amount: Money { currency: Currency::EUR, minor: 1 },
             },
+            returned: None,
         };
         (payout.clone(), Payout { held_since: Some(Timestamp::UNIX_EPOCH), ..payout })
     }

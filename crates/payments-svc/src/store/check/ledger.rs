@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a line has the currency of its transaction, or of its merchant (payout)",
+        name: "a line has the currency of its transaction, or of its merchant (payout, returned)",
         test: Rows(
             "SELECT lines.id AS place, lines.currency AS kept,
                  CASE WHEN \"transaction\" IS NULL
@@ -106,6 +106,15 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        name: "the amount of a payout that came back is the amount that its line adds to the balance",
+        test: Rows(
+            "SELECT payouts.id AS place, payouts.amount AS kept, lines.balance AS computed
+             FROM payouts LEFT JOIN lines ON lines.id = return_line
+                 AND lines.merchant = payouts.merchant AND kind = 'returned'
+             WHERE return_line IS NOT NULL",
+        ),
+    },
+    Rule {
         name: "a payout has the time of its line",
         test: Rows(
             "SELECT payouts.id AS place, payouts.created AS kept, lines.created AS computed
@@ -113,10 +122,17 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the line of a payout has equal amount and balance",
+        name: "a payout that came back has the time of its line",
+        test: Rows(
+            "SELECT payouts.id AS place, returned AS kept, lines.created AS computed
+             FROM payouts LEFT JOIN lines ON lines.id = return_line",
+        ),
+    },
+    Rule {
+        name: "the line of a payout, and of one that came back, has equal amount and balance",
         test: Rows(
             "SELECT id AS place, amount AS kept, balance AS computed
-             FROM lines WHERE kind = 'payout'",
+             FROM lines WHERE kind IN ('payout', 'returned')",
         ),
     },
     Rule {
@@ -127,6 +143,15 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        name: "a payout that came back has the opposite posting on the bank account",
+        test: Rows(
+            "SELECT payouts.id AS place, payouts.amount AS kept, -postings.amount AS computed
+             FROM payouts LEFT JOIN postings
+             ON postings.line = payouts.return_line AND account = 'bank'
+             WHERE return_line IS NOT NULL",
+        ),
+    },
+    Rule {
         name: "a payout has the currency of its merchant",
         test: Rows(
             "SELECT payouts.id AS place, payouts.currency AS kept, merchants.currency AS computed
@@ -134,15 +159,19 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a line of kind payout has a payout, every other line has a transaction",
+        name: "a line of kind payout or returned has a payout, every other line has a transaction",
         test: Rows(
             "SELECT lines.id AS place,
-                 CASE WHEN payouts.id IS NULL THEN 'no payout' ELSE 'a payout' END
+                 CASE WHEN booked.id IS NOT NULL THEN 'a payout'
+                     WHEN back.id IS NOT NULL THEN 'a payout that came back'
+                     ELSE 'no payout' END
                      || CASE WHEN \"transaction\" IS NULL THEN ' and no transaction'
                          ELSE ' and a transaction' END AS kept,
                  CASE kind WHEN 'payout' THEN 'a payout and no transaction'
+                     WHEN 'returned' THEN 'a payout that came back and no transaction'
                      ELSE 'no payout and a transaction' END AS computed
-             FROM lines LEFT JOIN payouts ON line = lines.id",
+             FROM lines LEFT JOIN payouts AS booked ON booked.line = lines.id
+             LEFT JOIN payouts AS back ON back.return_line = lines.id",
         ),
     },
 ];

@@ -6,7 +6,7 @@ use payments_domain::Id;
 pub(in super::super) enum Scope {
     Everything,
     /// All rows of the transactions that changed after this ID: new transactions, and transactions
-    /// with a new line or dispute. Also new payouts. Balances are not checked, because a balance is
+    /// with a new line or dispute. Also payouts that are new, or that came back. Balances are not checked, because a balance is
     /// the sum of all lines.
     Since(Id),
 }
@@ -31,6 +31,8 @@ const CHANGED: &str = "WITH chosen AS MATERIALIZED (
     SELECT id FROM {stored}lines WHERE id > $1
     UNION SELECT line FROM {stored}postings WHERE line > $1
     UNION SELECT line FROM {stored}payouts WHERE line > $1
+    UNION SELECT line FROM {stored}payouts WHERE return_line > $1
+    UNION SELECT return_line FROM {stored}payouts WHERE return_line > $1
     UNION SELECT line FROM {stored}trail WHERE \"transaction\" {in_chosen} AND line IS NOT NULL
     UNION SELECT line FROM {stored}disputes WHERE \"transaction\" {in_chosen}
 ), transactions AS (SELECT * FROM {stored}transactions WHERE id {in_chosen}

@@ -67,10 +67,21 @@ pub(in super::super) const SHARDS: i64 = 16;
 
 /// Locks one free row of the balance of each merchant. No index has `test`, which is the same for
 /// all transactions of a merchant. With `merchant` alone, PostgreSQL may read a whole index.
-const BALANCES: &str = "SELECT held.merchant, free.shard, free.balance
-     FROM (SELECT DISTINCT merchant, test FROM transactions WHERE id = ANY($1)) AS held,
+static BALANCES: LazyLock<String> = LazyLock::new(|| {
+    free_rows("(SELECT DISTINCT merchant, test FROM transactions WHERE id = ANY($1)) AS held")
+});
+
+/// Like [`BALANCES`], by the IDs of the merchants.
+static BALANCES_OF: LazyLock<String> =
+    LazyLock::new(|| free_rows("unnest($1::bytea[]) AS held (merchant)"));
+
+fn free_rows(held: &str) -> String {
+    format!(
+        "SELECT held.merchant, free.shard, free.balance FROM {held},
          LATERAL (SELECT shard, balance FROM balances WHERE balances.merchant = held.merchant
-             ORDER BY shard LIMIT 1 FOR UPDATE SKIP LOCKED) AS free";
+             ORDER BY shard LIMIT 1 FOR UPDATE SKIP LOCKED) AS free"
+    )
+}
 
 /// Locks all rows of the balance of a merchant, for a payout. Waits for other batches.
 const WHOLE_BALANCE: &str = "SELECT merchant, shard, balance FROM balances WHERE merchant = $1
@@ -201,9 +212,9 @@ pub(super) async fn load(
     for (sql, query) in &QUERIES[..LOCKED.len()] {
         plan.keys(sql, query, &needs, Target::Locked(query));
     }
-    if !transactions.is_empty() {
-        plan.arrays(BALANCES, vec![transactions], Vec::new(), Target::Balances);
-    }
+    plan.arrays(&BALANCES, vec![transactions], Vec::new(), Target::Balances);
+    let merchants: Vec<Param<'_>> = needs.balances.iter().map(Id::param).collect();
+    plan.arrays(&BALANCES_OF, vec![merchants], Vec::new(), Target::Balances);
     if let (Some(request), Some([day, test, format, merchant])) = (&needs.payout, &payout) {
         plan.values(OPEN_RUN, [day, test, format].map(Clone::clone), Target::OpenRun);
         plan.values(WHOLE_BALANCE, [merchant.clone()], Target::Balances);
@@ -371,6 +382,9 @@ async fn locked(
     let balances: HashSet<Id> = known.rows.balances.iter().map(|row| row.merchant).collect();
     let unbalanced = known.transactions.iter().filter(|(_, row)| !balances.contains(&row.merchant));
     locked.extend(unbalanced.map(|(transaction, _)| transaction.param().owned()));
+    let merchants = needs.balances.iter().filter(|id| known.rows.merchants.contains(id));
+    let unbalanced = merchants.filter(|merchant| !balances.contains(merchant));
+    locked.extend(unbalanced.map(|merchant| merchant.param().owned()));
     if locked.is_empty() {
         return Ok(Vec::new());
     }

@@ -166,7 +166,8 @@ pub(super) fn load(
     }
     let booked = known.transactions.values().map(|transaction| transaction.merchant);
     let payout = needs.payout.map(|request| request.merchant);
-    let merchants: BTreeSet<Id> = booked.chain(payout).collect();
+    let merchants = booked.chain(payout).chain(needs.balances.iter().copied());
+    let merchants: BTreeSet<Id> = merchants.collect();
     for merchant in merchants {
         let mut statement = db.prepare_cached(&BALANCE)?;
         bind(&mut statement, &[merchant.param()])?;
