@@ -88,6 +88,10 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),
             ("payout", "config file formula store askama common::progress"),
             ("reconcile", "config csv_file formula store common::progress std::process"),
+            (
+                "returns",
+                "config csv_file formula store common::progress std::fs std::process tempfile tokio",
+            ),
             ("seed", "app config file store std::fs tokio"),
             ("config", "store clap common::postgres lettre std::net"),
             (
@@ -97,7 +101,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ),
             (
                 "main",
-                "config payout reconcile seed service store common::process common::progress \
+                "config payout reconcile returns seed service store common::process common::progress \
                  std::process",
             ),
         ],

@@ -88,6 +88,15 @@ pub(crate) enum Command {
     /// Compare an acquirer's settlement file with the books, and print every difference as CSV; exits
     /// 0 if there are none, and 1 if there are some
     Reconcile(ReconcileOptions),
+    /// Book transfers back that the bank returned or rejected, each once: camt.053.001.08,
+    /// camt.054.001.08, pain.002.001.10, or CSV with the columns
+    /// end_to_end_id,amount,currency,reason,date; print what is not booked as CSV; exits 0 if there
+    /// is nothing, and 1 if there is something; with SQLite, the service must not be running
+    Returns {
+        /// File of the bank
+        #[arg(long)]
+        from: PathBuf,
+    },
     /// Let the service delete and void by time again after a jump of the clock: the clock is right
     /// now
     ConfirmClock,

@@ -21,6 +21,7 @@ mod payout;
 mod pos;
 mod rates;
 mod reconcile;
+mod returns;
 mod seed;
 mod service;
 mod store;
@@ -31,6 +32,7 @@ use crate::{
     config::{Cli, Command, DEFAULT_PORT},
     payout::payout,
     reconcile::reconcile,
+    returns::returns,
     seed::seed,
     service::start,
     store::{backup, check, confirm_clock, import},
@@ -62,6 +64,9 @@ fn main() -> ExitCode {
         }
         Some(Command::Reconcile(options)) => {
             progress::run("reconcile", |progress| reconcile(&config, &options, progress))
+        }
+        Some(Command::Returns { from }) => {
+            progress::run("returns", |progress| returns(&config, &from, progress))
         }
         Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(config.store()))),
         Some(Command::Seed) => finish(seed(&config)),

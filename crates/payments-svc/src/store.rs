@@ -57,6 +57,7 @@ mod payouts;
 mod postgres;
 mod reads;
 mod reconcile;
+mod returns;
 mod rows;
 mod sandbox_clock;
 mod snapshot;

@@ -9,6 +9,8 @@ use blackbox::{
 use futures_util::future::join_all;
 use serde_json::json;
 
+use crate::returns::return_all;
+
 /// The smallest id.
 const FIRST: &str = "000000000000000000000000";
 
@@ -49,6 +51,7 @@ async fn booked() -> Stopped {
     service.data().agrees().await;
     let place = service.stop().await;
     pay_out(&place).await;
+    return_all(&place, &place.data().join("transfers.csv")).await;
     place
 }
 
@@ -99,6 +102,7 @@ async fn every_changed_number_is_found() {
         ("lines", "amount", "kind = 'won'"),
         ("lines", "amount", "kind = 'lost'"),
         ("lines", "amount", "kind = 'payout'"),
+        ("lines", "amount", "kind = 'returned'"),
         ("trail", "amount", "movement <> 'won' AND movement <> 'lost'"),
         ("trail", "amount", "movement = 'won'"),
         ("trail", "amount", "movement = 'lost'"),
@@ -112,6 +116,7 @@ async fn every_changed_number_is_found() {
         ("captures", "fee_returned", "amount_returned > 0"),
         ("captures", "spread", "rate = '1/1'"),
         ("payouts", "created", "TRUE"),
+        ("payouts", "returned", "TRUE"),
         ("captures", "spread", "rate <> '1/1'"),
         ("disputes", "amount", "TRUE"),
         ("slices", "amount", "again"),
@@ -136,6 +141,7 @@ async fn every_changed_text_is_found() {
     for (table, text, [from, to], rows) in [
         ("lines", "currency", ["EUR", "USD"], "TRUE"),
         ("lines", "currency", ["DKK", "USD"], "kind = 'payout'"),
+        ("lines", "currency", ["DKK", "USD"], "kind = 'returned'"),
         ("transactions", "currency", ["EUR", "USD"], "captured > 0"),
         ("merchants", "currency", ["DKK", "USD"], "TRUE"),
         ("payouts", "currency", ["DKK", "USD"], "TRUE"),
@@ -166,6 +172,8 @@ async fn missing_rows_are_found() {
     for missing in [
         "lines WHERE id = (SELECT id FROM lines ORDER BY id DESC LIMIT 1)",
         "postings WHERE line = (SELECT id FROM lines ORDER BY id DESC LIMIT 1) AND number = 0",
+        "lines WHERE kind = 'payout'",
+        "postings WHERE account = 'bank' AND amount < 0",
         "trail WHERE step = 3",
         "captures WHERE amount_returned > 0",
         "captures WHERE amount_returned = 0",
@@ -206,6 +214,18 @@ async fn contradicting_rows_are_found() {
             "INSERT INTO used_links (merchant, link, pending_payment)
              SELECT merchant, id, pending_payment FROM transactions WHERE error IS NOT NULL",
             "a failed payment does not use up its link",
+        ),
+        (
+            "UPDATE payouts SET return_line = NULL, returned = NULL",
+            "a line of kind payout or returned has a payout",
+        ),
+        (
+            "UPDATE lines SET kind = 'payout' WHERE kind = 'returned'",
+            "a line of kind payout or returned has a payout",
+        ),
+        (
+            "UPDATE payouts SET return_line = line, returned = created",
+            "a line of kind payout or returned has a payout",
         ),
         (
             "UPDATE transactions SET custom_reference = 'x' WHERE error IS NOT NULL",

@@ -21,6 +21,7 @@ use tokio::{
 use crate::{
     books::{book, pay_out},
     postgres::write_everything,
+    returns::return_all,
 };
 
 /// The subcommand that imports a store into a database.
@@ -165,6 +166,11 @@ async fn filled() -> Filled {
     let (form, page) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
     let _ = page.expect(200);
     pay_out(service.data()).await;
+    let place = service.stop().await;
+    return_all(&place, &place.data().join("transfers.csv")).await;
+    let service = place.start().await;
+    let (app, other) = (app.at(&service), other.at(&service));
+    let merchant = merchant.by(&app);
     let (_, till) = other.further_key("till").await;
     let _ = till.delete_key(&other.id).await.expect(204);
     let keys = [other, till];
@@ -193,7 +199,7 @@ async fn filled() -> Filled {
          SELECT line, randomblob(32), \"transaction\", movement, amount, step, 1, 0 FROM trail
          WHERE movement = 'refund' LIMIT 1",
     );
-    place.change("INSERT INTO facts_positions VALUES ('http', 'evt 1')");
+    place.change("INSERT INTO facts_positions VALUES ('http', 'evt 1', 1)");
     place.change("UPDATE transactions SET valid_until = created * 2");
     place.change("UPDATE apps SET pending_advance = id WHERE advances IS NOT NULL");
     // The sandbox needs no IDs of authorizations.

@@ -20,7 +20,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::replicas::{agree, two_on};
+use crate::{
+    replicas::{agree, two_on},
+    returns::return_all,
+};
 
 /// Runs a query that returns one number.
 fn number(database: &Database, sql: &str) -> i64 {
@@ -134,6 +137,7 @@ async fn two_services_under_every_kind_of_load_never_deadlock() {
             command.arg(place.data().join("transfers.csv"));
             let ended = process::run(command).await;
             assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+            return_all(place, &place.data().join("transfers.csv")).await;
         }
     };
     let ((), ()) = tokio::join!(requests, payouts);

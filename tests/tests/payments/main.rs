@@ -49,6 +49,7 @@ mod replays;
 mod replicas;
 mod rereading;
 mod restart;
+mod returns;
 mod sandbox_clock;
 mod secrets;
 mod sepa;

@@ -265,6 +265,7 @@ async fn errors_show_everything_that_is_missing_or_similar() {
     for (arguments, expected) in [
         (&["payout"][..], format!("{missing}\n  --to <TO>")),
         (&["reconcile"], format!("{missing}\n  --from <FROM>")),
+        (&["returns"], format!("{missing}\n  --from <FROM>")),
         (&["backup"], format!("{missing}\n  --to <TO>")),
         (&["import"], format!("{missing}\n  --from <FROM>")),
         (

@@ -28,29 +28,29 @@ fn file(place: &Stopped) -> PathBuf {
 }
 
 /// Runs a payout, which must succeed. Returns the content of the file, and standard error.
-async fn pay_by_sepa(place: &Stopped, options: &[&str]) -> (String, String) {
+pub(crate) async fn pay_by_sepa(place: &Stopped, options: &[&str]) -> (String, String) {
     let options = [&SEPA, options].concat();
     let (succeeded, stderr) = try_to_pay_out(place, &options, &file(place)).await;
     assert!(succeeded, "{stderr}");
-    validate(&file(place)).await;
+    validate(&file(place), "sepaxml/schemas/pain.001.001.09.xsd").await;
     (fs::read_to_string(file(place)).unwrap(), stderr)
 }
 
-/// Panics unless the file agrees with the schema that ISO 20022 publishes.
-async fn validate(file: &Path) {
+/// Panics unless the file agrees with the schema that ISO 20022 publishes, from a Python package.
+pub(crate) async fn validate(file: &Path, schema: &str) {
     let python = root().join("target/tools/python");
     let validator = python.join("bin/xmlschema-validate");
     assert!(validator.exists(), "xmlschema is missing; install it with: scripts/install test");
     let mut versions = fs::read_dir(python.join("lib")).unwrap();
     let packages = versions.next().unwrap().unwrap().path().join("site-packages");
     let mut command = Command::new(validator);
-    command.arg("--schema").arg(packages.join("sepaxml/schemas/pain.001.001.09.xsd")).arg(file);
+    command.arg("--schema").arg(packages.join(schema)).arg(file);
     let ended = process::run(command).await;
     assert!(ended.status.success(), "{ended:?}");
 }
 
 /// The texts of all elements with this path, which begins anywhere.
-fn texts<'a>(document: &'a Document<'_>, path: &str) -> Vec<&'a str> {
+pub(crate) fn texts<'a>(document: &'a Document<'_>, path: &str) -> Vec<&'a str> {
     let names: Vec<_> = path.rsplit('/').collect();
     let is_at = |node: &Node<'_, '_>| {
         let ancestors: Vec<_> = node.ancestors().map(|node| node.tag_name().name()).collect();
