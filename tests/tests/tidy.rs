@@ -42,7 +42,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("domain", ""),
             (
                 "store",
-                "domain common::batch common::import common::postgres common::progress \
+                "domain common::batch common::control common::import common::postgres common::progress \
                  common::sql common::sqlite deadpool_postgres rand refinery rusqlite std::sync::Mutex std::thread \
                  std::time::Instant std::time::SystemTime tokio tokio_postgres tracing",
             ),
@@ -55,10 +55,15 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("rules", "domain store watch prometheus std::fs tokio tracing"),
             (
                 "service",
-                "clients config domain expiry http rules store watch common::process common::serve \
+                "clients config domain expiry http rules store watch common::control \
+                 common::process common::serve \
                  prometheus std::net tokio tracing",
             ),
-            ("main", "config service store common::process common::progress std::process"),
+            (
+                "main",
+                "config service store common::control common::process \
+                 common::progress std::process",
+            ),
         ],
     ),
     (
@@ -73,9 +78,9 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("file", "std::fs tempfile"),
             (
                 "store",
-                "common::batch common::import common::postgres common::progress \
+                "common::batch common::control common::import common::postgres common::progress \
                  common::sql common::sqlite refinery rusqlite std::sync::Mutex std::thread tempfile \
-                 tokio tokio_postgres tracing",
+                 tokio tokio_postgres",
             ),
             ("formula", ""),
             ("csv_file", "std::fs tempfile"),
@@ -86,35 +91,39 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("http", "app web axum rand tokio tracing"),
             ("pos", "app language web askama axum tower_http"),
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),
-            ("payout", "config file formula store askama common::progress"),
+            ("payout", "config file formula store askama common::control common::progress tokio"),
+            ("new_key", "app config store common::control tokio"),
             ("reconcile", "config csv_file formula store common::progress std::process"),
             (
                 "returns",
-                "config csv_file formula store common::progress std::fs std::process tempfile tokio",
+                "config csv_file formula store common::control common::progress std::fs std::process \
+                 tempfile tokio",
             ),
-            ("seed", "app config file store std::fs tokio"),
+            ("seed", "app config file store common::control std::fs tokio"),
+            ("orders", "new_key payout returns seed store common::control"),
             ("config", "store clap common::postgres lettre std::net"),
             (
                 "service",
-                "acquirer app config http jobs limits mail metrics pos rates store webhook \
+                "acquirer app config http jobs limits mail metrics orders pos rates store webhook \
                  common::process common::serve prometheus std::net tokio tracing",
             ),
             (
                 "main",
-                "config payout reconcile returns seed service store common::process common::progress \
-                 std::process",
+                "config new_key payout reconcile returns seed service store common::control \
+                 common::process common::progress std::process",
             ),
         ],
     ),
 ];
 
 /// Crates and modules that talk to the outside, or keep state that others share. Rules use none.
-const GUARDED: [&str; 33] = [
+const GUARDED: [&str; 34] = [
     "aide",
     "askama",
     "axum",
     "clap",
     "common::batch",
+    "common::control",
     "common::import",
     "common::postgres",
     "common::process",

@@ -9,7 +9,8 @@
 //!    is unknown, so only a long gap counts as a jump then.
 //! 3. A clock that went back is as wrong: what is written until it is corrected would be deleted
 //!    when it is corrected.
-//! 4. `confirm-clock` stores the present time as a turn. A job that has stopped reads it.
+//! 4. `confirm-clock` stores the present time as a turn. A job that has stopped reads it, also in
+//!    another replica.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,8 +25,8 @@ use tokio::task::{JoinError, spawn_blocking};
 
 use crate::{
     exit::{AWAY, Fatal, USAGE},
-    postgres::{self, Database, DatabaseConfig, OpenError, Pool, query},
-    sqlite::{self, StartError},
+    postgres::{self, Pool, query},
+    sqlite,
     telemetry::{Family, StatsCollector},
 };
 
@@ -60,12 +61,6 @@ pub enum ClockError {
     /// PostgreSQL failed.
     #[error("the clock of the store: {0}")]
     Postgres(#[from] postgres::Error),
-    /// The SQLite database cannot be opened.
-    #[error(transparent)]
-    File(#[from] StartError),
-    /// PostgreSQL cannot be reached.
-    #[error(transparent)]
-    Server(#[from] OpenError),
     /// A bug: the read or the write panicked.
     #[error("the clock of the store: {0}")]
     Panicked(#[from] JoinError),
@@ -75,8 +70,6 @@ impl Fatal for ClockError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Sqlite(error) => error.exit_code(),
-            Self::File(error) => error.exit_code(),
-            Self::Server(error) => error.exit_code(),
             Self::Postgres(_) => AWAY,
             Self::Panicked(_) => USAGE,
         }
@@ -115,7 +108,7 @@ impl ClockTable {
         match self {
             Self::Sqlite(path) => {
                 let path = path.clone();
-                // Beside the writer of the service, as a process of its own does.
+                // A connection beside that of the writer, once an hour.
                 let save = move || save_turn(&sqlite::open(&path)?, now);
                 Ok(spawn_blocking(save).await??)
             }
@@ -141,25 +134,6 @@ fn last_turn(path: &Path) -> rusqlite::Result<Option<Millis>> {
 
 fn save_turn(database: &Connection, now: Millis) -> rusqlite::Result<()> {
     database.execute("UPDATE clock SET turn = ?1", [now]).map(drop)
-}
-
-/// `confirm-clock`: tells the jobs of running services, or of the next start, that the clock is
-/// right. Without a `server`, the store is the file `database` in `directory`.
-#[tokio::main(flavor = "current_thread")]
-pub async fn confirm(
-    server: Option<&DatabaseConfig>,
-    directory: &Path,
-    database: &str,
-) -> Result<(), ClockError> {
-    let Some(server) = server else {
-        let (database, _directory) = sqlite::open_beside(directory, database)?;
-        return Ok(save_turn(&database, wall_clock())?);
-    };
-    let database = Database::of(server)?;
-    // Fails with the reason if the database cannot be reached.
-    drop(database.connect().await?);
-    let table = ClockTable::Postgres(Arc::new(Pool::new(&database, 1, "")?));
-    table.save_turn(table.now().await?).await
 }
 
 /// Compares the clock of the store with the time since the boot.
@@ -204,6 +178,11 @@ impl JobClock {
         let now = self.compare().await;
         self.state().latest = now.as_ref().ok().copied().flatten();
         now
+    }
+
+    /// Tells the jobs of all processes that the clock is right, at their next turn.
+    pub async fn confirm(&self) -> Result<(), ClockError> {
+        self.table.save_turn(self.table.now().await?).await
     }
 
     async fn compare(&self) -> Result<Option<Millis>, ClockError> {

@@ -131,7 +131,7 @@ mod sqlite {
                 Self::InUse => AWAY,
                 Self::Directory(error) => error.exit_code(),
                 Self::Migration(error) => error.exit_code(),
-                Self::Announcements { source, .. } => source.exit_code(),
+                Self::Missing(_) => USAGE,
             }
         }
     }

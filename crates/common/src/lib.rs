@@ -11,6 +11,8 @@ pub mod body;
 #[cfg(feature = "store")]
 pub mod clock;
 pub mod config;
+#[cfg(feature = "store")]
+pub mod control;
 pub mod edge;
 pub mod error;
 pub mod exit;

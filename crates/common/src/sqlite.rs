@@ -5,9 +5,10 @@
 //! Before a change, know:
 //! 1. **One connection writes** ([`Embedded`]), on a thread of its own ([`WriterThread`]): SQLite
 //!    allows one write transaction at a time, and a commit blocks the thread on `fsync`.
-//! 2. **Another process may write, too**, such as a subcommand. So each transaction takes the write
-//!    lock when it begins (`BEGIN IMMEDIATE`), and cannot fail later because the database is busy:
-//!    a busy error means that nothing was written.
+//! 2. **One process writes** the database of a [`Directory`]: commands send it their orders
+//!    ([`crate::control`]). It has a second connection for the clock ([`crate::clock`]). So each
+//!    transaction takes the write lock when it begins (`BEGIN IMMEDIATE`), and cannot fail later
+//!    because the database is busy: a busy error means that nothing was written.
 //! 3. **Commits do not checkpoint** (`wal_autocheckpoint` is 0), because callers would wait for it.
 //!    A thread copies the write-ahead log (WAL) into the database, late: a page that changed often
 //!    is then copied once. The writer completes a checkpoint only if few pages are left, or if the
@@ -17,8 +18,8 @@
 //!    closes: closing it would release the locks of SQLite.
 //! 5. **Look-ups keep their snapshot** ([`Lookups`]) until something is committed, because
 //!    beginning a transaction costs as much as the look-up. Therefore each commit must increment a
-//!    counter before its callers are answered: [`Embedded::commit`] does it, and another process
-//!    calls [`announce_commit`]. A look-up would otherwise miss a write that was already answered.
+//!    counter before its callers are answered: [`Embedded::commit`] does it. A look-up would
+//!    otherwise miss a write that was already answered.
 //! 6. **Open snapshots block checkpoints**: pages that are newer than the oldest snapshot cannot be
 //!    copied. So look-ups end their transactions before each checkpoint. [`Readers`] keep a
 //!    snapshot only during one read.
@@ -61,8 +62,8 @@ pub use directory::{Directory, DirectoryError};
 pub use disk::Disk;
 pub use embedded::{Embedded, StartError, WriterThread, failure};
 pub use migrate::migrate;
-pub use reader::{Lookups, Readers, announce_commit};
-pub use recovery::{open_beside, recover};
+pub use reader::{Lookups, Readers};
+pub use recovery::recover;
 
 /// How long a connection waits for a lock that another process holds, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

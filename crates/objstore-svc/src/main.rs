@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_exit, exit::finish, operations, process, progress};
+use common::{
+    config::or_exit, control::confirm_clock, exit::finish, operations, process, progress,
+};
 
 mod clients;
 mod config;
@@ -18,7 +20,7 @@ mod watch;
 use crate::{
     config::{Cli, Command, DEFAULT_PORT},
     service::start,
-    store::{backup, confirm_clock, import},
+    store::{Store, backup, import},
 };
 
 #[global_allocator]
@@ -38,6 +40,6 @@ fn main() -> ExitCode {
             let store = or_exit(config.store());
             progress::run("import", |progress| import(&store, &from, progress))
         }
-        Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(config.store()))),
+        Some(Command::ConfirmClock) => finish(confirm_clock::<Store>(&or_exit(config.store()))),
     }
 }

@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 use common::{
     bearer::BearerToken,
     config::SecretError,
+    control::Orders,
     edge::Edge,
     exit::{Fatal, USAGE},
     files::Files,
@@ -19,7 +20,7 @@ use cookie::SameSite;
 use prometheus::{IntCounter, Registry};
 use tokio::{
     sync::watch,
-    task::JoinHandle,
+    task::{JoinHandle, JoinSet},
     time::{MissedTickBehavior, interval},
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -86,7 +87,7 @@ pub(crate) struct Running {
     store: Store,
     operations: Operations,
     shutdown: CancellationToken,
-    serving: JoinHandle<()>,
+    serving: JoinSet<()>,
     dispatching: JoinHandle<()>,
     reaping: JoinHandle<()>,
     expiring: JoinHandle<()>,
@@ -179,7 +180,12 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let listener = serve::bind(address).map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
     let server = Server { listener, router, meter: traffic, connections };
-    let serving = tokio::spawn(server.run(shutdown.clone(), config.server.drain_timeout));
+    let drain = config.server.drain_timeout;
+    let mut serving = JoinSet::new();
+    serving.spawn(server.run(shutdown.clone(), drain));
+    if let Some(socket) = store.control_socket() {
+        serving.spawn(Orders::default().serve(socket, store.clone(), shutdown.clone(), drain));
+    }
     // From now on clients can connect, so the grace time of presences begins.
     let expiry = Expiry { store: store.clone(), connected, grace: config.presence_grace };
     let expiring = tokio::spawn(expiry.run());
@@ -202,24 +208,22 @@ impl process::Running for Running {
     async fn failed(&mut self) {
         let ended = tokio::select! {
             () = self.store.writer_ended() => "store",
-            _ = &mut self.serving => "accept loop",
+            _ = self.serving.join_next() => "accept loop",
             _ = &mut self.dispatching => "dispatcher",
         };
         tracing::error!(part = ended, "the service cannot go on");
     }
 
-    async fn stop(self) {
+    async fn stop(mut self) {
         tracing::info!("stopping");
         self.operations.drain();
         self.shutdown.cancel();
         self.reaping.abort();
         self.expiring.abort();
         drop(self.reloading);
-        // A finished task was awaited by `failed`, and must not be awaited again.
-        if !self.serving.is_finished() {
-            let _ = self.serving.await;
-        }
+        while self.serving.join_next().await.is_some() {}
         self.store.close().await;
+        // A finished task was awaited by `failed`, and must not be awaited again.
         if !self.dispatching.is_finished() {
             let _ = self.dispatching.await;
         }

@@ -36,7 +36,8 @@ use std::{
 
 use common::{
     batch::WriteError,
-    clock::{self, ClockError, JobClock},
+    clock::{ClockError, JobClock},
+    control::{ControlledStore, Socket},
     files::Files,
     limits::Limited,
     operations::Readiness,
@@ -108,12 +109,6 @@ pub(crate) fn backup(
             copy.execute("UPDATE store SET epoch = NULL", []).map(drop)
         }),
     }
-}
-
-/// Lets expiry and trimming go on after a jump of the clock: the clock is right. Running services
-/// can keep using the store.
-pub(crate) fn confirm_clock(config: &StoreConfig) -> Result<(), ClockError> {
-    clock::confirm(config.database.as_ref(), &config.data_dir, sqlite::DATABASE)
 }
 
 /// Why a write or a read failed. A rejected write is not an error here: its answer is a
@@ -313,6 +308,14 @@ impl Store {
     pub(crate) fn disk(&self) -> Option<Arc<Disk>> {
         match self {
             Self::Sqlite(engine) => Some(Arc::clone(&engine.base.disk)),
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// Listens for the orders of commands, with SQLite.
+    pub(crate) fn control_socket(&self) -> Option<Socket> {
+        match self {
+            Self::Sqlite(engine) => Socket::bind(&engine.base.directory),
             Self::Postgres(_) => None,
         }
     }
@@ -577,6 +580,27 @@ impl Store {
     /// Reads a page of the change log after the revision `after`.
     pub(crate) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
         engine!(self, engine => Ok(engine.log(after).await?))
+    }
+}
+
+impl ControlledStore for Store {
+    type Config = StoreConfig;
+
+    fn file(config: &StoreConfig) -> Option<(&Path, &str)> {
+        config.database.is_none().then_some((&config.data_dir, sqlite::DATABASE))
+    }
+
+    /// A command has no sockets, so nobody receives the feed.
+    async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
+        Ok(Self::open(config, &mut Files::default()).await?.0)
+    }
+
+    async fn close(&self) {
+        self.close().await;
+    }
+
+    fn clock(&self) -> &JobClock {
+        self.clock()
     }
 }
 

@@ -41,15 +41,17 @@ impl PayoutFormat {
     }
 }
 
-/// A run of payouts, and the file that lists them. A merchant is paid at most once a day, so that
-/// it is in the file of one run only. When all merchants are paid the run is closed, and pays no
-/// more merchants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PayoutRun {
-    pub day: Date,
-    /// Whether the run pays the test merchants. Otherwise it pays the live merchants.
-    pub test: bool,
-    pub format: PayoutFormat,
+group! {
+    /// A run of payouts, and the file that lists them. A merchant is paid at most once a day, so
+    /// that it is in the file of one run only. When all merchants are paid the run is closed, and
+    /// pays no more merchants.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct PayoutRun {
+        day: Date = "day",
+        /// Whether the run pays the test merchants. Otherwise it pays the live merchants.
+        test: bool = "test",
+        format: PayoutFormat = "format",
+    }
 }
 
 /// A payout to decide.

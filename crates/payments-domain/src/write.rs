@@ -56,7 +56,7 @@ pub use changes::Changes;
 pub(crate) use changes::StepOrigin;
 pub use loaded::{KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingContext};
 pub use needs::{CapturesToLoad, Needs};
-pub use outcome::{Outcome, StoredOutcome};
+pub use outcome::{AsJson, Outcome, StoredOutcome};
 pub use rows::*;
 pub use sql::{Group, Row};
 

@@ -21,7 +21,7 @@ use common::{
 use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use payments_domain::{
-    AcquirerName, Bic, Debtor, Iban, Id, Money, PayoutFormat, Ppm, Pricing, SepaName,
+    AcquirerName, Bic, Debtor, Iban, Id, Money, Name, PayoutFormat, Ppm, Pricing, SepaName,
 };
 use url::{Host, Url};
 
@@ -91,7 +91,7 @@ pub(crate) enum Command {
     /// Book transfers back that the bank returned or rejected, each once: camt.053.001.08,
     /// camt.054.001.08, pain.002.001.10, or CSV with the columns
     /// end_to_end_id,amount,currency,reason,date; print what is not booked as CSV; exits 0 if there
-    /// is nothing, and 1 if there is something; with SQLite, the service must not be running
+    /// is nothing, and 1 if there is something
     Returns {
         /// File of the bank
         #[arg(long)]
@@ -100,9 +100,26 @@ pub(crate) enum Command {
     /// Let the service delete and void by time again after a jump of the clock: the clock is right
     /// now
     ConfirmClock,
+    /// Create a further API key of an app that lost all of its keys, and print it
+    NewKey(NewKeyOptions),
     /// Create an app and two test merchants, once, and write their keys to demo.env in the data
-    /// directory; with SQLite, the service must not be running
+    /// directory
     Seed,
+}
+
+/// The options of the subcommand `new-key`.
+#[derive(Debug, Args)]
+pub(crate) struct NewKeyOptions {
+    /// ID of the app
+    pub(crate) app: Id,
+
+    /// Name of the key
+    #[arg(long, value_name = "TEXT", value_parser = |text: &str| Name::new(text))]
+    pub(crate) name: Option<Name>,
+
+    /// Delete the other keys of the app
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 /// The options of the subcommand `payout`.

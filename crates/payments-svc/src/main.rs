@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_exit, exit::finish, operations, process, progress};
+use common::{
+    config::or_exit, control::confirm_clock, exit::finish, operations, process, progress,
+};
 
 mod acquirer;
 mod app;
@@ -17,6 +19,8 @@ mod language;
 mod limits;
 mod mail;
 mod metrics;
+mod new_key;
+mod orders;
 mod payout;
 mod pos;
 mod rates;
@@ -30,12 +34,13 @@ mod webhook;
 
 use crate::{
     config::{Cli, Command, DEFAULT_PORT},
+    new_key::new_key,
     payout::payout,
     reconcile::reconcile,
     returns::returns,
     seed::seed,
     service::start,
-    store::{backup, check, confirm_clock, import},
+    store::{Store, backup, check, import},
 };
 
 #[global_allocator]
@@ -68,7 +73,8 @@ fn main() -> ExitCode {
         Some(Command::Returns { from }) => {
             progress::run("returns", |progress| returns(&config, &from, progress))
         }
-        Some(Command::ConfirmClock) => finish(confirm_clock(&or_exit(config.store()))),
+        Some(Command::ConfirmClock) => finish(confirm_clock::<Store>(&or_exit(config.store()))),
+        Some(Command::NewKey(options)) => finish(new_key(&config, options)),
         Some(Command::Seed) => finish(seed(&config)),
     }
 }

@@ -4,8 +4,10 @@ use std::{collections::BTreeSet, io, path::PathBuf};
 
 use common::{
     config::SecretError,
+    control::{Operator, OrderError},
     exit::{Fatal, USAGE},
-    progress::Progress,
+    progress::{Interrupted, Progress},
+    store::OpenError,
 };
 use jiff::{civil::Date, tz::TimeZone};
 
@@ -13,13 +15,16 @@ use crate::{
     config::{Config, PayoutOptions},
     file::NewFile,
     formula,
-    store::{self, PaidRun, now},
+    store::{Store, now},
 };
 
 mod pain001;
+mod run;
 
 use pain001::pain001;
 use payments_domain::{Currency, Iban, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer};
+pub(crate) use run::{ClosePayoutRun, OpenPayoutRun, PayMerchant};
+use run::{PaidRun, pay_out};
 
 const HEADER: [&str; 7] = ["id", "merchant", "name", "iban", "currency", "amount", "reference"];
 
@@ -38,7 +43,11 @@ pub(crate) enum PayoutError {
     )]
     NoDebtor,
     #[error(transparent)]
-    Store(#[from] store::PayoutError),
+    Open(#[from] OpenError),
+    #[error("the payouts are not complete: {0}; run the command again")]
+    NotBooked(#[from] OrderError),
+    #[error("interrupted: the payouts are not complete; run the command again")]
+    Interrupted(#[from] Interrupted),
     #[error("{path:?} cannot be written: {source}")]
     File { path: PathBuf, source: io::Error },
 }
@@ -46,7 +55,9 @@ pub(crate) enum PayoutError {
 impl Fatal for PayoutError {
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(error) => error.exit_code(),
+            Self::Open(error) => error.exit_code(),
+            Self::NotBooked(error) => error.exit_code(),
+            Self::Interrupted(error) => error.exit_code(),
             Self::File { source, .. } => source.exit_code(),
             Self::Secret(_) | Self::TooEarly(_) | Self::NoDebtor => USAGE,
         }
@@ -55,7 +66,8 @@ impl Fatal for PayoutError {
 
 /// Books the payouts of a day (today in UTC by default), and writes their transfers to a file. If
 /// the run of that day is complete, it books nothing and writes the same file again.
-pub(crate) fn payout(
+#[tokio::main(flavor = "current_thread")]
+pub(crate) async fn payout(
     config: &Config,
     options: &PayoutOptions,
     progress: &Progress,
@@ -73,7 +85,11 @@ pub(crate) fn payout(
     let unwritable = |source| PayoutError::File { path: to.clone(), source };
     let file = NewFile::create(to).map_err(unwritable)?;
     let delay = config.payouts.payout_delay;
-    let PaidRun { payouts, left_out } = store::pay_out(&config.store()?, run, delay, progress)?;
+    let store = config.store()?;
+    let mut operator = progress.unless_stopped(Operator::<Store>::open(&store)).await??;
+    let paid = pay_out(&mut operator, run, delay, progress).await;
+    operator.close().await;
+    let PaidRun { payouts, left_out } = paid?;
     let content = match debtor {
         None => csv(&payouts, run.day).map(Some).map_err(io::Error::from),
         Some(debtor) => pain001(&payouts, run.day, &debtor),

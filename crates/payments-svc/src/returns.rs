@@ -17,18 +17,14 @@ use std::{
 
 use common::{
     config::SecretError,
-    exit::{AWAY, DIFFERENT, Fatal, USAGE},
-    files::Files,
+    control::{Operator, OrderError},
+    exit::{DIFFERENT, Fatal, USAGE},
     progress::{Interrupted, Progress},
     store::OpenError,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    config::Config,
-    formula,
-    store::{Store, StoreError},
-};
+use crate::{config::Config, formula, store::Store};
 
 mod book;
 mod camt;
@@ -40,7 +36,8 @@ mod reason;
 mod tests;
 mod xml;
 
-use book::{Outcome, Problem, ProblemKind, book_returns, payouts_of_file};
+pub(crate) use book::{BookReturns, PayoutsOfFile};
+use book::{Outcome, Problem, ProblemKind};
 use file::{ReadError, ReturnsFile};
 use payments_domain::Id;
 
@@ -51,7 +48,7 @@ const HEADER: [&str; 5] = ["kind", "line", "end_to_end_id", "here", "there"];
 
 /// A transfer that came back, in the words of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Returned {
+pub(crate) struct Returned {
     /// In the file, from 1.
     line: u64,
     end_to_end_id: String,
@@ -92,7 +89,7 @@ pub(crate) enum ReturnsError {
     #[error(transparent)]
     Open(#[from] OpenError),
     #[error("not every return is booked: {0}; run the command again")]
-    Store(#[from] StoreError),
+    Order(#[from] OrderError),
     #[error("the output cannot be written: {0}")]
     Output(#[from] csv::Error),
     #[error("interrupted: not every return is booked; run the command again")]
@@ -104,7 +101,7 @@ impl Fatal for ReturnsError {
         match self {
             Self::File { source, .. } => source.exit_code(),
             Self::Open(error) => error.exit_code(),
-            Self::Store(_) => AWAY,
+            Self::Order(error) => error.exit_code(),
             Self::Interrupted(error) => error.exit_code(),
             Self::Secret(_) | Self::Format { .. } | Self::Output(_) => USAGE,
         }
@@ -129,8 +126,8 @@ pub(crate) async fn returns(
         progress.check()?;
         progress.set(file.position());
     }
-    let store = Store::open(&config.store()?, &mut Files::default()).await?;
-    let mut run = Run::new(&store, progress);
+    let mut operator = Operator::open(&config.store()?).await?;
+    let mut run = Run::new(&mut operator, progress);
     let mut file = open()?;
     progress.begin("bytes booked", file.size());
     let booked = async {
@@ -142,14 +139,14 @@ pub(crate) async fn returns(
         run.book().await
     };
     let booked = booked.await;
-    store.close().await;
-    booked?;
-    run.finish()
+    let finished = booked.and_then(|()| run.finish());
+    operator.close().await;
+    finished
 }
 
 /// The booking of a file, and the output.
 struct Run<'a> {
-    store: &'a Store,
+    operator: &'a mut Operator<Store>,
     progress: &'a Progress,
     batch: Vec<Returned>,
     /// The payouts that the file has returned so far.
@@ -162,9 +159,9 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(store: &'a Store, progress: &'a Progress) -> Self {
+    fn new(operator: &'a mut Operator<Store>, progress: &'a Progress) -> Self {
         Self {
-            store,
+            operator,
             progress,
             batch: Vec::new(),
             seen: HashSet::new(),
@@ -208,7 +205,8 @@ impl<'a> Run<'a> {
         let RejectedFile { line, message_id, date, reason } = file;
         let mut after = Id::MIN;
         loop {
-            let payouts = payouts_of_file(self.store, &message_id, after).await?;
+            let message_id = message_id.clone();
+            let payouts = self.operator.send(PayoutsOfFile { message_id, after }).await?;
             let Some(last) = payouts.last() else { break };
             after = *last;
             for payout in payouts {
@@ -232,7 +230,7 @@ impl<'a> Run<'a> {
     /// Books the batch.
     async fn book(&mut self) -> Result<(), ReturnsError> {
         let batch = take(&mut self.batch);
-        let outcomes = book_returns(self.store, &batch).await?;
+        let outcomes = self.operator.send(BookReturns(batch.clone())).await?;
         for (returned, outcome) in batch.iter().zip(outcomes) {
             let id = &returned.end_to_end_id;
             if let Outcome::Refused(problem) = &outcome {

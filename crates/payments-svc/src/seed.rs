@@ -4,23 +4,19 @@ use std::{fs, io, path::PathBuf};
 
 use common::{
     config::SecretError,
-    exit::{AWAY, Fatal, USAGE},
-    files::Files,
+    control::{Operator, Order, OrderError},
+    exit::{Fatal, USAGE},
     store::OpenError,
 };
 use payments_domain::{
-    Country, Descriptor, Email, Iban, Id, Merchant, MerchantDetails, Name, Website,
+    Country, Descriptor, Email, Iban, Id, MerchantDetails, Name, Pricing, Website,
     actions::{CreateApp, CreateMerchant},
-    write::Rejection,
+    write::AsJson,
 };
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{
-    app::new_api_key,
-    config::Config,
-    file::NewFile,
-    store::{Store, StoreError},
-};
+use crate::{app::new_api_key, config::Config, file::NewFile, store::Store};
 
 /// File in the data directory. It is the only place that holds the API key.
 const FILE: &str = "demo.env";
@@ -47,12 +43,7 @@ pub(crate) enum SeedError {
     #[error(transparent)]
     Open(#[from] OpenError),
     #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Refused(#[from] Rejection),
-    /// A built-in value is not valid, or the store gave an unexpected answer.
-    #[error("the demo data cannot be created: this is a defect of the program")]
-    Broken,
+    Order(#[from] OrderError),
     #[error("{path:?} cannot be written: {source}")]
     File { path: PathBuf, source: io::Error },
 }
@@ -62,8 +53,8 @@ impl Fatal for SeedError {
         match self {
             Self::Open(error) => error.exit_code(),
             Self::File { source, .. } => source.exit_code(),
-            Self::Store(_) => AWAY,
-            Self::Secret(_) | Self::Refused(_) | Self::Broken => USAGE,
+            Self::Order(error) => error.exit_code(),
+            Self::Secret(_) => USAGE,
         }
     }
 }
@@ -79,29 +70,25 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
     let unwritable = |source| SeedError::File { path: path.clone(), source };
     fs::create_dir_all(&config.data_dir).map_err(unwritable)?;
     let file = NewFile::create(&path).map_err(unwritable)?;
-    let store = Store::open(&config.store()?, &mut Files::default()).await?;
-    let content = fill(&store, config).await;
-    store.close().await;
-    file.save(content?.as_bytes()).map_err(unwritable)
+    let mut operator = Operator::<Store>::create(&config.store()?).await?;
+    let seeded = operator.send(Seed { pricing: AsJson(config.pricing()) }).await;
+    operator.close().await;
+    file.save(content(&seeded?, config).as_bytes()).map_err(unwritable)
 }
 
-/// Creates the app and the merchants. Returns the content of the file.
-async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
-    let key = new_api_key();
-    let name = Name::new("Demo").map_err(|_| SeedError::Broken)?;
-    let app = CreateApp { name: Some(name), digest: key.digest() };
-    let app = store.write(app).await??;
-    let mut lines = format!("PAYMENTS_APP_ID={}\nPAYMENTS_API_KEY={}\n", app.id, key.expose());
-    for shop in SHOPS {
+/// The content of the file.
+fn content(seeded: &Seeded, config: &Config) -> String {
+    let Seeded { app, key, merchants } = seeded;
+    let mut lines = format!("PAYMENTS_APP_ID={app}\nPAYMENTS_API_KEY={key}\n");
+    for (shop, (id, key)) in SHOPS.iter().zip(merchants) {
         let currency = shop.currency;
-        let Merchant { id, key, .. } = merchant(store, config, app.id, shop).await?;
         lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_ID={id}\n"));
         lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_KEY={key}\n"));
         if currency == "EUR" {
-            lines.push_str(&format!("PAYMENTS_LINK='{}'\n", link(config, &key)));
+            lines.push_str(&format!("PAYMENTS_LINK='{}'\n", link(config, key)));
         }
     }
-    Ok(lines)
+    lines
 }
 
 /// A payment link for a browser.
@@ -110,15 +97,44 @@ fn link(config: &Config, key: &str) -> String {
     format!("{base}?key={key}&test=1&currency=EUR&value=9.95&text=Two+mugs&reference=5011")
 }
 
-async fn merchant(
-    store: &Store,
-    config: &Config,
+/// Creates an app and a merchant for each of [`SHOPS`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Seed {
+    pricing: AsJson<Pricing>,
+}
+
+/// The new app and its merchants.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Seeded {
     app: Id,
-    shop: Shop,
-) -> Result<Merchant, SeedError> {
-    let details = Box::new(details(shop).ok_or(SeedError::Broken)?);
-    let (key, pricing) = (Uuid::new_v4().to_string(), config.pricing());
-    Ok(store.write(CreateMerchant { app, key, details, pricing }).await??)
+    /// Its API key.
+    key: String,
+    /// The IDs and keys, in the order of [`SHOPS`].
+    merchants: Vec<(Id, String)>,
+}
+
+impl Order<Store> for Seed {
+    const NAME: &'static str = "seed";
+    type Outcome = Seeded;
+
+    async fn carry_out(self, store: &Store) -> Result<Seeded, OrderError> {
+        let key = new_api_key();
+        let name = Some(Name::new("Demo").map_err(|_| broken())?);
+        let app = store.execute(CreateApp { name, digest: key.digest() }).await?.id;
+        let mut merchants = Vec::new();
+        for shop in SHOPS {
+            let details = Box::new(details(shop).ok_or_else(broken)?);
+            let (key, pricing) = (Uuid::new_v4().to_string(), self.pricing.0);
+            let merchant = store.execute(CreateMerchant { app, key, details, pricing }).await?;
+            merchants.push((merchant.id, merchant.key));
+        }
+        Ok(Seeded { app, key: key.expose().to_owned(), merchants })
+    }
+}
+
+/// A built-in value is not valid.
+fn broken() -> OrderError {
+    OrderError::new(USAGE, "the demo data cannot be created: this is a defect of the program")
 }
 
 fn details(shop: Shop) -> Option<MerchantDetails> {

@@ -33,6 +33,7 @@ use crate::{
     limits::Limits,
     mail::{self, InvalidSmtpUrl, Mailer},
     metrics,
+    orders::orders,
     pos::{self, Tokenizer},
     rates::{ExchangeRates, RatesError},
     store::Store,
@@ -258,6 +259,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         let server = Server { listener, router, meter, connections };
         serving.spawn(server.run(shutdown.clone(), drain));
     }
+    if let Some(socket) = store.control_socket() {
+        serving.spawn(orders().serve(socket, store.clone(), shutdown.clone(), drain));
+    }
     let jobs = jobs.start(rates_hangup);
     let invitations = Invitations { store: store.clone(), mailer };
     let invitations = invitations.start(shutdown.clone());
@@ -301,7 +305,7 @@ impl process::Running for Running {
     /// Stops the parts in this order, because requests start payments, and all parts need the
     /// store:
     ///
-    /// 1. Connections, after the requests in flight.
+    /// 1. Connections, after the requests and orders in flight.
     /// 2. Payments that continue without their callers. The service waits for them.
     /// 3. [`Jobs`]. They are aborted.
     /// 4. [`Invitations`], after the mail that is being sent.

@@ -26,21 +26,21 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread::available_parallelism,
-    time::Duration,
 };
 
 use common::{
     aside::{Aside, Panicked},
     batch::{Stats, WriteError},
-    clock::{self, ClockError, ClockTable, JobClock},
-    exit::{AWAY, Fatal, USAGE},
+    clock::{ClockError, ClockTable, JobClock},
+    control::{ControlledStore, OrderError, Socket},
+    exit::{AWAY, USAGE},
     files::Files,
     limits::Limited,
     operations::Readiness,
-    postgres::{self as database, DatabaseConfig},
-    progress::{Interrupted, Progress},
+    postgres::DatabaseConfig,
+    progress::Progress,
     sql::Param,
-    sqlite::{BackupError, Disk, StartError, backup as backup_sqlite},
+    sqlite::{BackupError, Disk, backup as backup_sqlite},
     store::OpenError,
 };
 use jiff::Timestamp;
@@ -72,7 +72,7 @@ pub(crate) use events::EventFilter;
 pub(crate) use import::import;
 pub(crate) use lists::{Range, TransactionFilter};
 use payments_domain::{
-    AcquirerId, ApiKeyUse, Currency, Iban, Id, Payout, PayoutRun,
+    AcquirerId, ApiKeyUse, Currency, Id,
     write::{Action, Answer, KeyedRequest, Rejection, Write},
 };
 pub(crate) use postgres::Postgres;
@@ -107,12 +107,6 @@ pub(crate) fn backup(
     }
 }
 
-/// Lets the jobs that delete or void by time go on after a jump of the clock: the clock is right.
-/// Running services can keep using the store.
-pub(crate) fn confirm_clock(config: &StoreConfig) -> Result<(), ClockError> {
-    clock::confirm(config.database.as_ref(), &config.data_dir, sqlite::DATABASE)
-}
-
 /// Checks the ledger in one snapshot: the whole ledger, or only the changes after the ID `since`.
 /// Running services can keep using the store.
 #[tokio::main(flavor = "current_thread")]
@@ -125,58 +119,6 @@ pub(crate) async fn check(
     match &config.database {
         Some(database) => postgres::check(database, scope, progress).await,
         None => sqlite::check(&config.data_dir, scope, progress),
-    }
-}
-
-/// Why a run of payouts is not complete. Some of its payouts may be booked.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PayoutError {
-    #[error(transparent)]
-    Open(#[from] database::OpenError),
-    #[error(transparent)]
-    OpenSqlite(#[from] StartError),
-    #[error("the payouts are not complete: {0}; run the command again")]
-    NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("the payouts are not complete: a payout panicked, which is a defect of the program")]
-    Panicked,
-    #[error("interrupted: the payouts are not complete; run the command again")]
-    Interrupted(#[from] Interrupted),
-}
-
-impl Fatal for PayoutError {
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Open(error) => error.exit_code(),
-            Self::OpenSqlite(error) => error.exit_code(),
-            Self::NotBooked(_) => AWAY,
-            Self::Panicked => USAGE,
-            Self::Interrupted(error) => error.exit_code(),
-        }
-    }
-}
-
-/// A complete run of payouts.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct PaidRun {
-    /// In the order in which they were made. A closed run returns the same payouts again.
-    pub(crate) payouts: Vec<Payout>,
-    /// The currencies and accounts of merchants that have a balance but are not paid, because the
-    /// format of the run does not reach them. Empty if the run was closed before.
-    pub(crate) left_out: Vec<(Currency, Iban)>,
-}
-
-/// Pays the balances of all merchants of a run and closes the run. Captures younger than `delay`
-/// are not paid. Running services can keep using the store.
-#[tokio::main(flavor = "current_thread")]
-pub(crate) async fn pay_out(
-    config: &StoreConfig,
-    run: PayoutRun,
-    delay: Duration,
-    progress: &Progress,
-) -> Result<PaidRun, PayoutError> {
-    match &config.database {
-        Some(database) => postgres::pay_out(database, run, delay, progress).await,
-        None => sqlite::pay_out(&config.data_dir, run, delay, progress).await,
     }
 }
 
@@ -197,6 +139,13 @@ pub(crate) enum StoreError {
     /// This read or write panicked. Nothing was done.
     #[error("the read or write panicked")]
     Panicked,
+}
+
+impl From<StoreError> for OrderError {
+    fn from(error: StoreError) -> Self {
+        let exit_code = if matches!(error, StoreError::Panicked) { USAGE } else { AWAY };
+        Self::of(exit_code, &error)
+    }
 }
 
 impl From<ClockError> for StoreError {
@@ -367,6 +316,14 @@ impl Store {
         }
     }
 
+    /// Listens for the orders of commands, with SQLite.
+    pub(crate) fn control_socket(&self) -> Option<Socket> {
+        match &self.engine {
+            Engine::Sqlite(engine) => Socket::bind(&engine.base.directory),
+            Engine::Postgres(_) => None,
+        }
+    }
+
     /// Resolves when the writer has ended. The writer does not start again, so the process should
     /// exit.
     pub(crate) async fn writer_ended(&self) {
@@ -427,6 +384,11 @@ impl Store {
         }
     }
 
+    /// Like [`Self::write`], for an order: a rejection ends its command.
+    pub(crate) async fn execute<A: Action>(&self, action: A) -> Result<A::Outcome, OrderError> {
+        self.write(action).await?.map_err(|rejection| OrderError::of(USAGE, &rejection))
+    }
+
     /// Like [`Self::write`]. With an idempotency key, a repeat writes nothing and returns the first
     /// outcome.
     pub(crate) async fn write_keyed<A: Action>(
@@ -453,5 +415,25 @@ impl Store {
             Engine::Sqlite(_) => Ok(true),
             Engine::Postgres(engine) => Ok(engine.lease(job).await?),
         }
+    }
+}
+
+impl ControlledStore for Store {
+    type Config = StoreConfig;
+
+    fn file(config: &StoreConfig) -> Option<(&Path, &str)> {
+        config.database.is_none().then_some((&config.data_dir, sqlite::DATABASE))
+    }
+
+    async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
+        Self::open(config, &mut Files::default()).await
+    }
+
+    async fn close(&self) {
+        self.close().await;
+    }
+
+    fn clock(&self) -> &JobClock {
+        &self.clock
     }
 }

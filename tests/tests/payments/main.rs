@@ -13,6 +13,7 @@ mod challenge;
 mod client;
 mod commands;
 mod concurrency;
+mod control;
 mod deliveries;
 mod disputes;
 mod document;

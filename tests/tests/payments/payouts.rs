@@ -508,7 +508,7 @@ async fn a_payout_requires_a_store_and_a_started_day() {
     }
     let empty = Stopped::on(None, &[]);
     let (succeeded, stderr) = try_to_pay_out(&empty, &[], &file(&empty)).await;
-    assert!(!succeeded && stderr.contains("the database cannot be opened"), "{stderr}");
+    assert!(!succeeded && stderr.contains("there is no database at"), "{stderr}");
     assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     assert_eq!(fs::read_dir(empty.data()).unwrap().count(), 0, "the failed run created a file");
 }

@@ -54,7 +54,7 @@ impl Owned {
         let embedded = Embedded::open(path, Arc::clone(&disk), Arc::clone(&lookups))?;
         let (queue, runner) = Queue::new(engine(embedded, &connection)?);
         let writer = WriterThread::start(runner, close)?;
-        Ok(Base { queue, lookups, scans, writer, disk, _directory: directory })
+        Ok(Base { queue, lookups, scans, writer, disk, directory })
     }
 }
 
@@ -69,7 +69,8 @@ pub struct Base<E: Engine> {
     pub disk: Arc<Disk>,
     scans: Arc<Readers>,
     writer: WriterThread,
-    _directory: Directory,
+    /// Owned as long as the store is open.
+    pub directory: Directory,
 }
 
 impl<E: Engine> Base<E> {

@@ -29,6 +29,7 @@ pub enum DirectoryError {
 /// A directory that this process owns. The lock is released when the value is dropped or the
 /// process ends.
 pub struct Directory {
+    path: PathBuf,
     database: PathBuf,
     _lock: File,
 }
@@ -44,11 +45,16 @@ impl Directory {
             Ok(()) => {
                 let database = path.join(database);
                 create(&database).map_err(unusable)?;
-                Ok(Self { database, _lock: lock })
+                Ok(Self { path: path.to_owned(), database, _lock: lock })
             }
             Err(TryLockError::WouldBlock) => Err(DirectoryError::InUse(path.to_owned())),
             Err(TryLockError::Error(source)) => Err(unusable(source)),
         }
+    }
+
+    /// Path of the directory.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Path of the database file.

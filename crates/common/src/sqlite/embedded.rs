@@ -4,7 +4,7 @@ use std::{
     cell::{Cell, RefCell},
     fs::File,
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     thread::{Builder, JoinHandle},
     time::{Duration, Instant},
@@ -46,14 +46,9 @@ pub enum StartError {
     /// The schema cannot be migrated.
     #[error(transparent)]
     Migration(#[from] MigrationError),
-    /// The file for the announcements of other processes.
-    #[error("the file {name} cannot be created in the data directory: {source}")]
-    Announcements {
-        /// The name of the file.
-        name: String,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    /// A command changes only a store that exists.
+    #[error("there is no database at {0:?}")]
+    Missing(PathBuf),
 }
 
 /// The only connection of this process that writes, with its checkpoints.
@@ -117,8 +112,8 @@ impl Embedded {
         self.checkpointer.borrow_mut().after_batch(&self.connection, bytes);
     }
 
-    /// Makes commits of other processes visible to look-ups, and starts a checkpoint if enough was
-    /// written.
+    /// Makes commits of other programs, such as `sqlite3`, visible to look-ups, and starts a checkpoint
+    /// if enough was written.
     pub fn idle(&self) {
         self.lookups.committed();
         if self.disk.must_empty() {

@@ -1,9 +1,7 @@
 //! Connections that only read. They never wait for the writer.
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicU64, Ordering},
@@ -12,7 +10,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use super::{MAPPED, embedded::StartError, open_reader};
+use super::{MAPPED, open_reader};
 
 /// A fixed set of connections for reads of many rows.
 pub struct Readers(Vec<Mutex<Connection>>);
@@ -46,8 +44,6 @@ pub struct Lookups {
     lookups: Vec<Mutex<Lookup>>,
     /// Commits of this process so far.
     commits: AtomicU64,
-    /// A file that grows with each announced commit of another process.
-    others: Option<File>,
 }
 
 /// A connection for one look-up at a time. With a memory map, a look-up copies no page and is
@@ -55,49 +51,31 @@ pub struct Lookups {
 /// many look-ups. So there is a map only while nothing is committed.
 struct Lookup {
     connection: Connection,
-    /// The open transaction sees at least these commits.
-    seen: Seen,
+    /// The open transaction sees at least so many commits.
+    seen: u64,
     /// Look-ups in this transaction.
     reads: u32,
     is_mapped: bool,
 }
-
-/// Commits of this process, and length of the file that other processes extend.
-type Seen = (u64, u64);
 
 impl Lookups {
     /// Opens `count` connections (at least one) to a database that exists.
     pub fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
         let open = |_| {
             let connection = open_reader(path)?;
-            Ok(Mutex::new(Lookup { connection, seen: (0, 0), reads: 0, is_mapped: false }))
+            Ok(Mutex::new(Lookup { connection, seen: 0, reads: 0, is_mapped: false }))
         };
         let lookups = (0..count.max(1)).map(open).collect::<rusqlite::Result<_>>()?;
-        Ok(Self { lookups, commits: AtomicU64::new(0), others: None })
+        Ok(Self { lookups, commits: AtomicU64::new(0) })
     }
 
-    /// Makes commits of other processes visible as soon as they call [`announce_commit`]. Creates
-    /// the file for these announcements.
-    pub fn with_other_writers(mut self, database: &Path) -> Result<Self, StartError> {
-        let file = announcements(database);
-        let failed = |source| {
-            let name = file.file_name().unwrap_or_default().display().to_string();
-            StartError::Announcements { name, source }
-        };
-        self.others = Some(File::create(&file).map_err(failed)?);
-        Ok(self)
-    }
-
-    /// Looks up single rows on this thread. Sees every write that was answered before. If another
-    /// process does not announce its commits, they become visible with the next commit of this
-    /// process, or after about a second without one.
+    /// Looks up single rows on this thread. Sees every write that was answered before.
     pub fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         let mut lookup = first_free(&self.lookups);
-        let others = self.others.as_ref().and_then(|file| file.metadata().ok());
-        let seen = (self.commits.load(Ordering::Acquire), others.map_or(0, |others| others.len()));
+        let seen = self.commits.load(Ordering::Acquire);
         if lookup.seen != seen || lookup.connection.is_autocommit() {
             lookup.begin(seen, false)?;
         } else if !lookup.is_mapped && lookup.reads >= MAP_AFTER {
@@ -119,14 +97,14 @@ impl Lookups {
 }
 
 impl Lookup {
-    /// Begins a transaction that sees these commits. SQLite cannot change the map during one.
-    fn begin(&mut self, seen: Seen, map: bool) -> rusqlite::Result<()> {
+    /// Begins a transaction that sees so many commits. SQLite cannot change the map during one.
+    fn begin(&mut self, seen: u64, map: bool) -> rusqlite::Result<()> {
         self.end()?;
         if self.is_mapped != map {
             self.connection.pragma_update(None, "mmap_size", if map { MAPPED } else { 0 })?;
             self.is_mapped = map;
         }
-        // The snapshot is taken at the first read, so it contains every commit in `seen`.
+        // The snapshot is taken at the first read, so it contains these commits.
         self.connection.prepare_cached("BEGIN")?.execute([])?;
         (self.seen, self.reads) = (seen, 0);
         Ok(())
@@ -138,16 +116,6 @@ impl Lookup {
         }
         Ok(())
     }
-}
-
-/// Announces a commit of this process to the process that owns the database.
-pub fn announce_commit(database: &Path) -> io::Result<()> {
-    OpenOptions::new().append(true).create(true).open(announcements(database))?.write_all(b".")
-}
-
-/// The file to which other processes append one byte for each commit.
-fn announcements(database: &Path) -> PathBuf {
-    database.with_extension("beside")
 }
 
 /// The first free connection, because its page cache is used most. If none is free, waits for the

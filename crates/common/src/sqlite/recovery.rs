@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    path::Path,
     sync::Arc,
     thread::sleep,
     time::{Duration, Instant},
@@ -12,10 +11,10 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::{
     checkpoint::empty,
-    directory::{Directory, DirectoryError, sync_name},
+    directory::{Directory, sync_name},
     disk::{Disk, drop_cached, wal},
     embedded::StartError,
-    open, open_reader,
+    open,
 };
 
 /// How long a start waits until other processes do not read the log any more.
@@ -45,23 +44,6 @@ pub fn recover(directory: &Directory) -> Result<(Connection, Arc<Disk>), StartEr
     // SQLite ignores an error of this sync.
     sync_name(path).map_err(StartError::File)?;
     Ok((connection, disk))
-}
-
-/// Opens the database to write to it from a second process, while a service may own the directory.
-/// The database must exist. Without a service, this process is the one that opens it after an
-/// unclean end; it then owns the directory until the second value is dropped.
-pub fn open_beside(
-    directory: &Path,
-    database: &str,
-) -> Result<(Connection, Option<Directory>), StartError> {
-    let path = directory.join(database);
-    // Fails if there is no database, which `open` would create.
-    drop(open_reader(&path)?);
-    match Directory::own(directory, database) {
-        Ok(directory) => Ok((recover(&directory)?.0, Some(directory))),
-        Err(DirectoryError::InUse(_)) => Ok((open(&path)?, None)),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Returns false if the disk is full.

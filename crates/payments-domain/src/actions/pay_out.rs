@@ -17,6 +17,11 @@ impl Action for PayOut {
         needs.payout = Some(self.0);
     }
 
+    /// Alone in its batch: `held` does not contain what other writes of the batch book.
+    fn cost(&self) -> (usize, usize) {
+        (usize::MAX, 0)
+    }
+
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let Some(mut state) = batch.loaded.payout.take().filter(|state| !state.is_done) else {
             return Ok(());

@@ -23,13 +23,13 @@ use crate::{
     Reason, Retry, ReturnReason, ReturnedTransfer, Scheme, SendingReport, ThreeDSecure,
     WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
     actions::{
-        AddApp, AddUser, AdvanceClock, BeginPayment, ChallengePayment, ConcludePayment,
-        CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey, DeleteEvents,
-        DeleteKeys, DeleteWebhook, FinishAdvance, Move, PayOut, PreparePayment, RecordApiKeyUses,
-        RecordDeliveries, RecordNotification, RecordSending, RefuseEntry, RemoveInvitation,
-        ReplayWebhook, ReturnPayout, RevokeApp, RevokeUser, RotateWebhook, SaveCard,
-        SaveExpiryCursor, SaveFactsPosition, SetLinkSecret, StartInvitationAttempt, UpdateMerchant,
-        UpdateWebhook,
+        AddApp, AddUser, AdvanceClock, BeginPayment, ChallengePayment, ClosePayoutRun,
+        ConcludePayment, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey,
+        DeleteEvents, DeleteKeys, DeleteWebhook, FinishAdvance, Move, OpenPayoutRun, PayOut,
+        PreparePayment, RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending,
+        RefuseEntry, RemoveInvitation, ReplayWebhook, ReturnPayout, RevokeApp, RevokeUser,
+        RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetLinkSecret,
+        StartInvitationAttempt, UpdateMerchant, UpdateWebhook,
     },
     hour_of,
     write::{AnyAction, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -146,6 +146,12 @@ const MONEY: Kinds = &[
     (1, delete_keys),
 ];
 
+const PAYOUTS: Kinds = &[
+    (4, pay_out),
+    (2, |it| OpenPayoutRun(payout_run(it)).into()),
+    (1, |it| ClosePayoutRun(payout_run(it)).into()),
+];
+
 /// A random choice of a write, before the existing rows are known.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteSpec {
@@ -159,7 +165,7 @@ pub struct WriteSpec {
     pub key: Option<(u8, u8, u8)>,
 }
 
-/// The writes of a service, or one payout: the command `payout` writes batches of one write.
+/// Writes in one database transaction. A payout is alone.
 pub type Batch = Vec<WriteSpec>;
 
 fn spec(kinds: Kinds) -> impl Strategy<Value = WriteSpec> {
@@ -180,7 +186,7 @@ pub fn batches() -> impl Strategy<Value = Vec<Batch>> {
         2 => of(PAYMENTS),
         4 => of(MONEY),
         3 => prop::collection::vec(all, 1..16),
-        1 => prop::collection::vec(spec(&[(1, pay_out)]), 1),
+        1 => prop::collection::vec(spec(PAYOUTS), 1),
     ];
     prop::collection::vec(batch, 1..8)
 }
@@ -531,14 +537,17 @@ fn delete_keys(it: &Choice<'_>) -> Write {
     DeleteKeys { keys: chosen.cloned().collect() }.into()
 }
 
-fn pay_out(it: &Choice<'_>) -> Write {
+fn payout_run(it: &Choice<'_>) -> PayoutRun {
     let test = it.choice.is_multiple_of(2);
     let day = if test { date(2026, 11, 20) } else { date(2026, 11, 21) };
     let format = PayoutFormat::ALL[usize::from(it.choice / 2 % 2)];
+    PayoutRun { day, test, format }
+}
+
+fn pay_out(it: &Choice<'_>) -> Write {
     // Captures are at most a few batches old: see `at`.
     let delay = Duration::from_secs(15 * u64::from(it.choice / 4 % 4));
-    let run = PayoutRun { day, test, format };
-    PayOut(PayoutRequest { run, merchant: it.merchant(), delay }).into()
+    PayOut(PayoutRequest { run: payout_run(it), merchant: it.merchant(), delay }).into()
 }
 
 /// The return of a payout, rarely of another amount or too early.

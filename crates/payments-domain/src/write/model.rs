@@ -13,8 +13,8 @@ use crate::{
     Invitation, LineKind, PayoutRequest, RefusedStep, Transaction, TransactionState, User,
     write::{
         Answer, CapturesToLoad, Changes, DisputeRow, ExpiryRow, InvitationRow, KeyRow, KeyState,
-        LineRow, LoadedRows, LoadedTransaction, Needs, NotificationRow, PayoutRow, PayoutState,
-        PendingContext, RowKeys, Tables, TransactionAmounts, TransactionRow,
+        LineRow, LoadedRows, LoadedTransaction, Needs, NotificationRow, PayoutRow, PayoutRunRow,
+        PayoutState, PendingContext, RowKeys, Tables, TransactionAmounts, TransactionRow,
     },
 };
 
@@ -138,6 +138,7 @@ impl Tables {
                 keys: self.keys.keys().cloned().collect(),
                 expiry: self.expiry.keys().copied().collect(),
                 facts_positions: self.facts_positions.keys().copied().collect(),
+                payout_runs: self.payout_runs.keys().copied().collect(),
                 ..RowKeys::default()
             },
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
@@ -263,7 +264,9 @@ impl Tables {
     fn payout(&self, request: PayoutRequest, now: Timestamp) -> Option<PayoutState> {
         let PayoutRequest { run, merchant, delay } = request;
         let is_it = |paid: &PayoutRow| paid.day == run.day && paid.transfer.merchant == merchant;
-        let is_done = self.payouts.values().any(is_it);
+        let runs = &self.payout_runs;
+        let is_closed = runs.get(&PayoutRunRow::key_of(run)).is_some_and(|run| run.closed);
+        let is_done = is_closed || self.payouts.values().any(is_it);
         let held_since = (!delay.is_zero()).then(|| now - delay);
         let is_held = |line: &&LineRow| {
             line.merchant == merchant

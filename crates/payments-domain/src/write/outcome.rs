@@ -2,6 +2,7 @@
 
 use std::{any::Any, fmt};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value};
 use sql::{BadCell, ColumnError, Columns, Group, Kind, Param, stored};
 
@@ -21,7 +22,7 @@ impl<G: Group + fmt::Debug + Send + 'static> Outcome for G {
 
 /// The outcome of an earlier request as JSON: an object with a member for each column of the group.
 /// It never contains a secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredOutcome(String);
 
 impl StoredOutcome {
@@ -43,6 +44,22 @@ impl StoredOutcome {
 }
 
 stored! { StoredOutcome(String) }
+
+/// A group as JSON, as [`StoredOutcome`] writes it: for messages between processes of one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AsJson<G>(pub G);
+
+impl<G: Group> Serialize for AsJson<G> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        StoredOutcome::of(&self.0).serialize(serializer)
+    }
+}
+
+impl<'de, G: Group> Deserialize<'de> for AsJson<G> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        StoredOutcome::deserialize(deserializer)?.read().map(Self).map_err(D::Error::custom)
+    }
+}
 
 /// A stored outcome cannot be read: another program has changed the database.
 #[derive(Debug, thiserror::Error)]

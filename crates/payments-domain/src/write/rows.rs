@@ -50,6 +50,7 @@ rows! {
         events: EventRow,
         expiry: ExpiryRow,
         facts_positions: FactsPosition,
+        payout_runs: PayoutRunRow,
         notifications: NotificationRow,
         merchant_users: MerchantUser,
         merchant_apps: MerchantApp,
@@ -559,6 +560,25 @@ row! {
             number: u32 = "number",
         }
         fixed { account: Account = "account", money: Money = .. }
+    }
+}
+
+row! {
+    /// A run of payouts that has begun.
+    #[derive(Copy)]
+    pub struct PayoutRunRow in "payout_runs" {
+        key { day: Date = "day", test: bool = "test", format: PayoutFormat = "format" }
+        changing {
+            /// Whether the run pays nobody any more.
+            closed: bool = "closed",
+        }
+    }
+}
+
+impl PayoutRunRow {
+    /// The key of a run.
+    pub fn key_of(run: PayoutRun) -> <Self as sql::Row>::Key {
+        (run.day, run.test, run.format)
     }
 }
 

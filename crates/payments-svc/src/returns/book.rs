@@ -1,5 +1,6 @@
 //! What the command asks of the store.
 
+use common::control::{Order, OrderError};
 use futures_util::future::join_all;
 use payments_domain::{
     Currency, Id, Money, Payout, ReturnReason, ReturnResult, ReturnedTransfer,
@@ -16,7 +17,7 @@ use crate::{
 
 /// Why a return is not booked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum ProblemKind {
+pub(crate) enum ProblemKind {
     /// No payout has the end-to-end ID.
     MissingHere,
     /// No file has the message ID.
@@ -57,14 +58,14 @@ impl ProblemKind {
 
 /// Why a return is not booked, with the values of the books and of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     pub(super) kind: ProblemKind,
     pub(super) here: String,
     pub(super) there: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Booked,
     /// By an earlier file, or by this one in an earlier run.
     AlreadyBooked,
@@ -73,22 +74,38 @@ pub(super) enum Outcome {
 
 /// The payouts of a file that the bank received, by its message ID, after the payout `after`. None:
 /// the end, or there is no such file.
-pub(super) async fn payouts_of_file(
-    store: &Store,
-    message_id: &str,
-    after: Id,
-) -> Result<Vec<Id>, StoreError> {
-    match message_id.parse() {
-        Ok(file) => store.payouts_of_file(file, after).await,
-        Err(_) => Ok(Vec::new()),
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PayoutsOfFile {
+    pub(super) message_id: String,
+    pub(super) after: Id,
+}
+
+impl Order<Store> for PayoutsOfFile {
+    const NAME: &'static str = "payouts-of-file";
+    type Outcome = Vec<Id>;
+
+    async fn carry_out(self, store: &Store) -> Result<Vec<Id>, OrderError> {
+        match self.message_id.parse() {
+            Ok(file) => Ok(store.payouts_of_file(file, self.after).await?),
+            Err(_) => Ok(Vec::new()),
+        }
     }
 }
 
 /// Books returns, and says of each what became of it.
-pub(super) async fn book_returns(
-    store: &Store,
-    batch: &[Returned],
-) -> Result<Vec<Outcome>, StoreError> {
+#[derive(Serialize, Deserialize)]
+pub(crate) struct BookReturns(pub(super) Vec<Returned>);
+
+impl Order<Store> for BookReturns {
+    const NAME: &'static str = "book-returns";
+    type Outcome = Vec<Outcome>;
+
+    async fn carry_out(self, store: &Store) -> Result<Vec<Outcome>, OrderError> {
+        Ok(book_returns(store, &self.0).await?)
+    }
+}
+
+async fn book_returns(store: &Store, batch: &[Returned]) -> Result<Vec<Outcome>, StoreError> {
     let ids: Vec<Id> = batch.iter().filter_map(|one| one.end_to_end_id.parse().ok()).collect();
     let payouts = store.payouts_by_id(&ids).await?;
     let book = async |returned: &Returned| {

@@ -16,7 +16,7 @@ use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use super::{
-    DatabaseConfig, Found, PayoutError, Select, StoreError,
+    DatabaseConfig, Found, Select, StoreError,
     batch::LIMITS,
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest, SnapshotRows, statements},
     sqlite::RowCallback,
@@ -24,12 +24,10 @@ use super::{
 
 mod batch;
 mod check;
-mod payouts;
 mod reconcile;
 
 pub(super) use batch::SHARDS;
 pub(super) use check::{PLANNER, check, findings};
-pub(super) use payouts::pay_out;
 pub(super) use reconcile::operations;
 
 use batch::Writer;
@@ -309,11 +307,5 @@ impl From<CoalesceError> for StoreError {
             CoalesceError::Failed(error) => Self::ReadFailed(error.into()),
             CoalesceError::Panicked => Self::Panicked,
         }
-    }
-}
-
-impl From<Error> for PayoutError {
-    fn from(error: Error) -> Self {
-        Self::NotBooked(error.into())
     }
 }

@@ -1,5 +1,4 @@
-//! The SQLite engine: a database in a directory that one service process owns. Only the `payout`
-//! command writes it from another process.
+//! The SQLite engine: a database in a directory that one process owns.
 
 use std::{
     path::Path,
@@ -22,13 +21,11 @@ use super::{
 
 mod batch;
 mod check;
-mod payouts;
 mod reconcile;
 mod transactions;
 
 pub(super) use batch::last_id;
 pub(super) use check::{check, sort_in_files};
-pub(super) use payouts::pay_out;
 pub(super) use reconcile::operations;
 
 use batch::Writer;
@@ -65,10 +62,10 @@ impl Sqlite {
     pub(super) fn open(data_dir: &Path, cache: u64) -> Result<Self, StartError> {
         let owned = Owned::open(data_dir, DATABASE, migrate)?;
         let cores = available_parallelism().map_or(2, usize::from);
-        let lookups = Lookups::open(owned.path(), cores)?.with_other_writers(owned.path())?;
+        let lookups = Lookups::open(owned.path(), cores)?;
         let transactions = Arc::new(TransactionCache::new(cache));
         let cached = Arc::clone(&transactions);
-        let writer = |embedded: Embedded, _: &Connection| Ok(Writer::new(embedded, cached));
+        let writer = |embedded: Embedded, db: &Connection| Writer::new(embedded, db, cached);
         let base = owned.start(lookups, cores, writer, |writer| writer.db.close())?;
         Ok(Self { base, transactions })
     }

@@ -7,7 +7,7 @@
 //!    their API keys and webhooks), in this order ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
 //! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
 //! 3. For a payout only: the row of the open run, then all rows of the balance, in order. The
-//!    command waits for these locks. It pays one merchant at a time, so it holds no other balance.
+//!    command waits for these locks. A payout is alone in its batch, so it holds no other balance.
 //! 4. The progress of the webhooks of these apps. Another process that takes or releases webhooks
 //!    locks it, too, for one statement that waits for no lock.
 //! 5. While it writes: rows that it deletes or updates without such a lock, and entries of unique
@@ -127,21 +127,26 @@ fn sql(query: &Query, wait: &str) -> String {
         Kind::Text => "text[]",
         Kind::Bytes | Kind::Uuid => "bytea[]",
     };
-    match *query.key {
-        [(first, kind)] => {
-            format!("{select} WHERE {} = ANY($1::{}) {rest} {lock}", column(first), array(kind))
-        }
-        [(first, one), (second, two)] => format!(
-            "{select} JOIN unnest($1::{}, $2::{}) AS asked (first, second)
-                 ON {} = asked.first AND {} = asked.second {} {lock}",
-            array(one),
-            array(two),
+    if let [(first, kind)] = *query.key {
+        return format!(
+            "{select} WHERE {} = ANY($1::{}) {rest} {lock}",
             column(first),
-            column(second),
-            rest.replacen("AND", "WHERE", usize::from(rest.starts_with("AND"))),
-        ),
-        _ => String::new(),
+            array(kind)
+        );
     }
+    let [mut arrays, mut names, mut conditions] = [const { Vec::new() }; 3];
+    for (number, (name, kind)) in (1..).zip(query.key) {
+        arrays.push(format!("${number}::{}", array(*kind)));
+        names.push(format!("key{number}"));
+        conditions.push(format!("{} = asked.key{number}", column(name)));
+    }
+    format!(
+        "{select} JOIN unnest({}) AS asked ({}) ON {} {} {lock}",
+        arrays.join(", "),
+        names.join(", "),
+        conditions.join(" AND "),
+        rest.replacen("AND", "WHERE", usize::from(rest.starts_with("AND"))),
+    )
 }
 
 pub(in super::super) struct Writer(Pool);

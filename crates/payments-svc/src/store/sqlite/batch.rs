@@ -3,9 +3,8 @@
 //! 1. One batch runs at a time, on the thread of the writer. Its database transaction takes the
 //!    write lock at its start. So there are no row locks, and no write waits for a row.
 //! 2. Rows are found one by one with prepared statements: there is no round trip to save.
-//! 3. The `payout` command writes the same database from another process. So each batch reads the
-//!    last ID from table `ids` in its database transaction, draws newer ones, and stores the last
-//!    with its changes.
+//! 3. The last ID is read from table `ids` at the start. Each batch draws newer ones, and stores the
+//!    last with its changes.
 //! 4. Writes do not expire in the queue (`start_timeout`): only a full queue rejects them.
 //! 5. The balance of a merchant is one row, because only one batch writes at a time.
 
@@ -64,15 +63,19 @@ pub(in super::super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(db: Embedded, transactions: Arc<TransactionCache>) -> Self {
-        Self { db, ids: RefCell::new(new_ids()), transactions }
+    /// Reads the last ID from `connection`.
+    pub(super) fn new(
+        db: Embedded,
+        connection: &Connection,
+        transactions: Arc<TransactionCache>,
+    ) -> rusqlite::Result<Self> {
+        Ok(Self { db, ids: RefCell::new(new_ids(connection)?), transactions })
     }
 }
 
-/// A source of IDs. Call [`IdGenerator::advance_to`] with the last ID in the database before
-/// drawing one.
-pub(super) fn new_ids() -> IdGenerator {
-    IdGenerator::after(Id::MIN, Uuid::new_v4().as_u64_pair().0)
+/// A source of IDs that follow those in the database.
+fn new_ids(db: &Connection) -> rusqlite::Result<IdGenerator> {
+    Ok(IdGenerator::after(last_id(db)?, Uuid::new_v4().as_u64_pair().0))
 }
 
 impl Engine for Writer {
@@ -130,14 +133,9 @@ impl Engine for Writer {
 }
 
 /// Reads the rows that the writes need, and draws IDs for them.
-pub(super) fn load(
-    db: &Connection,
-    batch: &[&Write],
-    ids: &mut IdGenerator,
-) -> rusqlite::Result<LoadedRows> {
+fn load(db: &Connection, batch: &[&Write], ids: &mut IdGenerator) -> rusqlite::Result<LoadedRows> {
     let needs = Needs::of(batch.iter().copied());
     let now = now();
-    ids.advance_to(last_id(db)?);
     let count = batch.iter().map(|write| write.action.ids()).sum();
     let drawn = iter::repeat_with(|| ids.next(now)).take(count).collect();
     let mut known = LoadedRows::new(now, drawn, 1);
@@ -196,7 +194,7 @@ fn held(
     Ok((Some(since), sum))
 }
 
-/// The last ID that any process drew and stored.
+/// The last ID that was drawn and stored.
 pub(in super::super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
     let last = db.prepare_cached("SELECT last FROM ids")?.query_row([], |row| row.get(0))?;
     Ok(Id::stored(last))
@@ -217,7 +215,7 @@ fn first_row<T>(
 }
 
 /// Writes changes, and the last ID that was drawn.
-pub(super) fn write(db: &Connection, changes: &Changes, last: Id) -> rusqlite::Result<()> {
+fn write(db: &Connection, changes: &Changes, last: Id) -> rusqlite::Result<()> {
     changes.write(&mut SqliteRows(db))?;
     db.prepare_cached("UPDATE ids SET last = $1")?.execute([last.as_bytes()])?;
     Ok(())

@@ -8,12 +8,13 @@ use jiff::civil::date;
 use payments_domain::{
     Account, AcquirerKey, AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, BalanceLine,
     CardOnFile, Challenge, Currency, Id, Merchant, Money, OutboxEntry, OutboxKind, PageQuery,
-    PayoutFormat, PayoutRun, QueuedEntry, Transaction, TransactionTerms, TransactionVersion,
-    UnansweredPayment,
-    actions::CreateApp,
+    PayoutFormat, PayoutRequest, PayoutRun, QueuedEntry, Transaction, TransactionTerms,
+    TransactionVersion, UnansweredPayment,
+    actions::{ClosePayoutRun, CreateApp, OpenPayoutRun, PayOut},
     write::{
         Action, ApiKeyRow, Batch, Changes, DisputeRow, KeyRow, KeyState, LineRow, Needs, OutboxRow,
-        PendingChallenge, PendingRow, PostingRow, Rejection, Tables, TransactionRow, WebhookRow,
+        PayoutRow, PendingChallenge, PendingRow, PostingRow, Rejection, Tables, TransactionRow,
+        WebhookRow,
         generators::{WriteSpec, batches, challenge, setup_batches},
     },
 };
@@ -24,7 +25,7 @@ use proptest::{
 
 use super::{
     super::{
-        Endpoint, Owner, PaidRun, Store, StoreConfig, StoreError, TransactionFilter,
+        Endpoint, Owner, Store, StoreConfig, StoreError, TransactionFilter,
         check::Scope,
         now,
         rows::{LoadedTrail, Resource},
@@ -56,7 +57,8 @@ async fn filled() -> (tempfile::TempDir, Store, Tables) {
 async fn store_with(times: usize) -> (tempfile::TempDir, Store, Tables) {
     let dir = tempfile::tempdir().unwrap();
     let config = StoreConfig { data_dir: dir.path().to_owned(), database: None, cache: 0 };
-    let store = Store::open(&config, &mut Files::default()).await.unwrap();
+    // Creates the tables.
+    Store::open(&config, &mut Files::default()).await.unwrap().close().await;
     let mut both = SqliteAndModel::of(engine::open(&dir.path().join(DATABASE)).unwrap());
     let mut runner = TestRunner::deterministic();
     for batch in setup_batches() {
@@ -69,7 +71,7 @@ async fn store_with(times: usize) -> (tempfile::TempDir, Store, Tables) {
     }
     let (choice, second, amount, key) = (9, 1, 1, None);
     both.write(&[WriteSpec { kind: challenge, choice, second, amount, key }]);
-    engine::announce_commit(&dir.path().join(DATABASE)).unwrap();
+    let store = Store::open(&config, &mut Files::default()).await.unwrap();
     (dir, store, both.tables)
 }
 
@@ -401,15 +403,23 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
     store.close().await;
 }
 
+/// Pays all merchants of a run and closes it.
+async fn pay_out(store: &Store, run: PayoutRun) -> Vec<PayoutRow> {
+    store.execute(OpenPayoutRun(run)).await.unwrap();
+    for (merchant, ..) in store.merchants_to_pay(run).await.unwrap() {
+        let delay = Duration::ZERO;
+        store.execute(PayOut(PayoutRequest { run, merchant, delay })).await.unwrap();
+    }
+    store.execute(ClosePayoutRun(run)).await.unwrap();
+    store.payouts_of_run(run).await.unwrap()
+}
+
 #[tokio::test]
-async fn the_command_pays_out_every_positive_balance_once() {
+async fn a_run_pays_every_positive_balance_once() {
     let (dir, store, tables) = store_with(0).await;
-    let progress = Progress::new("payout");
     for test in [true, false] {
         let run = PayoutRun { day: date(2026, 12, 1), test, format: PayoutFormat::Csv };
-        let paid = pay_out(dir.path(), run, Duration::ZERO, &progress).await.unwrap();
-        let PaidRun { payouts, left_out } = &paid;
-        assert!(left_out.is_empty(), "{left_out:?}");
+        let payouts = pay_out(&store, run).await;
         let balances = tables.balances.values().map(|row| (row.merchant, row.minor));
         let owed =
             balances.filter(|(id, minor)| *minor > 0 && tables.merchants[id].details.test == test);
@@ -418,13 +428,13 @@ async fn the_command_pays_out_every_positive_balance_once() {
         let amounts =
             payouts.iter().map(|payout| (payout.transfer.merchant, payout.transfer.amount.minor));
         assert_eq!(amounts.collect::<Vec<_>>(), owed);
-        for payout in payouts {
+        for payout in &payouts {
             let paid = store.resource::<Merchant>(payout.transfer.merchant, ApiKeyDigest::NONE);
             assert_eq!(paid.await.unwrap().unwrap().value.balance, 0);
         }
-        assert_eq!(pay_out(dir.path(), run, Duration::ZERO, &progress).await.unwrap(), paid);
+        assert_eq!(pay_out(&store, run).await, payouts);
     }
-    super::check(dir.path(), Scope::Everything, &progress).unwrap();
+    super::check(dir.path(), Scope::Everything, &Progress::new("check")).unwrap();
     store.close().await;
 }
 

@@ -51,7 +51,7 @@ pub(in super::super) struct SqliteAndModel {
 impl SqliteAndModel {
     /// `db` must be empty.
     pub(in super::super) fn of(db: Connection) -> Self {
-        Self { db, ids: new_ids(), tables: Tables::new(), batch: 1 }
+        Self { ids: new_ids(&db).unwrap(), db, tables: Tables::new(), batch: 1 }
     }
 
     /// Writes a batch to both, and compares the answers and the changes.
@@ -123,7 +123,7 @@ fn refusals_beside_a_lost_dispute_are_loaded_like_in_the_model() {
 fn random_batches_fill_every_table() {
     let mut runner = TestRunner::deterministic();
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table'
-                  AND name NOT IN ('payout_runs', 'clock') ORDER BY name";
+                  AND name <> 'clock' ORDER BY name";
     let mut empty: BTreeSet<String> = database()
         .prepare(tables)
         .unwrap()

@@ -1,0 +1,23 @@
+//! The orders of commands that this service accepts. Each is beside its command.
+
+use common::control::Orders;
+
+use crate::{
+    new_key::NewKey,
+    payout::{ClosePayoutRun, OpenPayoutRun, PayMerchant},
+    returns::{BookReturns, PayoutsOfFile},
+    seed::Seed,
+    store::Store,
+};
+
+/// The orders of all commands.
+pub(crate) fn orders() -> Orders<Store> {
+    Orders::default()
+        .accept::<OpenPayoutRun>()
+        .accept::<PayMerchant>()
+        .accept::<ClosePayoutRun>()
+        .accept::<NewKey>()
+        .accept::<Seed>()
+        .accept::<PayoutsOfFile>()
+        .accept::<BookReturns>()
+}
