@@ -51,17 +51,18 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("http", "domain store watch axum common::serve prometheus rand tokio tracing"),
             ("config", "domain store clap common::postgres"),
             ("clients", "domain std::fs"),
+            ("end_sessions", "config domain store common::control tokio"),
             ("expiry", "store watch tokio tracing"),
             ("rules", "domain store watch prometheus std::fs tokio tracing"),
             (
                 "service",
-                "clients config domain expiry http rules store watch common::control \
+                "clients config domain end_sessions expiry http rules store watch common::control \
                  common::process common::serve \
                  prometheus std::net tokio tracing",
             ),
             (
                 "main",
-                "config service store common::control common::process \
+                "config end_sessions service store common::control common::process \
                  common::progress std::process",
             ),
         ],

@@ -11,7 +11,7 @@ use common::{
 };
 
 use crate::{
-    domain::{Lifetime, OwnerRule},
+    domain::{ClientId, Lifetime, OwnerRule},
     store::StoreConfig,
 };
 
@@ -53,6 +53,12 @@ pub(crate) enum Command {
     },
     /// Lets the service delete by time again after a jump of the clock: the clock is right now
     ConfirmClock,
+    /// Ends all sessions of a client; it can register again
+    EndSessions {
+        /// ID of the client
+        #[arg(value_parser = ClientId::parse)]
+        client: ClientId,
+    },
 }
 
 #[derive(Debug, Clone, Args)]

@@ -9,6 +9,7 @@ use common::{
 mod clients;
 mod config;
 mod domain;
+mod end_sessions;
 mod expiry;
 mod http;
 mod lock;
@@ -19,6 +20,7 @@ mod watch;
 
 use crate::{
     config::{Cli, Command, DEFAULT_PORT},
+    end_sessions::end_sessions,
     service::start,
     store::{Store, backup, import},
 };
@@ -41,5 +43,6 @@ fn main() -> ExitCode {
             progress::run("import", |progress| import(&store, &from, progress))
         }
         Some(Command::ConfirmClock) => finish(confirm_clock::<Store>(&or_exit(config.store()))),
+        Some(Command::EndSessions { client }) => finish(end_sessions(&config, client)),
     }
 }

@@ -29,6 +29,7 @@ use crate::{
     clients::{self, ClientsFileError},
     config::{Config, CookieSameSite},
     domain::{Lifetime, WatchCounts},
+    end_sessions::EndSessions,
     expiry::Expiry,
     http::{self, App, metrics, origin::Origins},
     rules::{self, Reload, RulesFileError},
@@ -184,7 +185,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let mut serving = JoinSet::new();
     serving.spawn(server.run(shutdown.clone(), drain));
     if let Some(socket) = store.control_socket() {
-        serving.spawn(Orders::default().serve(socket, store.clone(), shutdown.clone(), drain));
+        let orders = Orders::default().accept::<EndSessions>();
+        serving.spawn(orders.serve(socket, store.clone(), shutdown.clone(), drain));
     }
     // From now on clients can connect, so the grace time of presences begins.
     let expiry = Expiry { store: store.clone(), connected, grace: config.presence_grace };

@@ -37,7 +37,8 @@ use std::{
 use common::{
     batch::WriteError,
     clock::{ClockError, JobClock},
-    control::{ControlledStore, Socket},
+    control::{ControlledStore, OrderError, Socket},
+    exit::{AWAY, USAGE},
     files::Files,
     limits::Limited,
     operations::Readiness,
@@ -419,6 +420,18 @@ impl Store {
         self.change_session(token, Write::End { token, now }).await
     }
 
+    /// The sessions of a client that have not expired. `None` if the client is not registered.
+    pub(crate) async fn sessions_of(
+        &self,
+        client: ClientId,
+        now: Timestamp,
+    ) -> Result<Option<Vec<TokenDigest>>, StoreError> {
+        let sessions = engine!(self, engine => engine.sessions_of(client).await?);
+        let open = sessions.iter().filter(|(_, expires)| now < *expires);
+        let open = open.map(|(token, _)| *token).collect();
+        Ok((!sessions.is_empty()).then_some(open))
+    }
+
     /// Postpones the removal of the session's unused client, because it made a request at `now`.
     pub(crate) async fn postpone_removal(
         &self,
@@ -601,6 +614,13 @@ impl ControlledStore for Store {
 
     fn clock(&self) -> &JobClock {
         self.clock()
+    }
+}
+
+impl From<StoreError> for OrderError {
+    fn from(error: StoreError) -> Self {
+        let exit_code = if matches!(error, StoreError::Panicked) { USAGE } else { AWAY };
+        Self::of(exit_code, &error)
     }
 }
 

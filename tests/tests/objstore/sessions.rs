@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use blackbox::objstore::{Client, Object, Service, unique};
+use blackbox::{
+    objstore::{Client, Object, Service, Stopped, unique},
+    process::{self, output},
+};
 use futures_util::future::{join, join_all};
 use jiff::Timestamp;
 use reqwest::Method;
+use tokio::process::Command;
 
 /// The endpoints that need a session and take a body.
 const BODIED: [&str; 6] = ["/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
@@ -190,4 +194,52 @@ async fn a_logged_out_session_is_not_extended() {
     let now = Timestamp::now().as_millisecond();
     let live = format!("SELECT count(*) FROM sessions WHERE expires > {now}");
     assert_eq!(service.data().number(&live), 0);
+}
+
+/// `end-sessions` for a client.
+fn end_sessions(place: &Stopped, client: &Client) -> Command {
+    let mut command = place.command();
+    command.arg("end-sessions").arg(client.id().to_string());
+    command
+}
+
+async fn is_accepted(client: &Client) {
+    let _ = client.fetch("/watches").await.expect(200);
+}
+
+#[tokio::test]
+async fn end_sessions_ends_all_sessions_of_one_client() {
+    let service = Stopped::on(None, &[]).start().await;
+    let [client, other] = [service.client().await, service.client().await];
+    let mut second = service.client_with(client.id()).await;
+    is_accepted(&client).await;
+    let ended = process::run(end_sessions(service.data(), &client)).await;
+    assert!(ended.status.success(), "{}", output(&ended));
+    for ended in [&client, &second] {
+        is_rejected_everywhere(ended).await;
+    }
+    is_accepted(&other).await;
+    let _ = second.register().await;
+    is_accepted(&second).await;
+
+    let unknown = process::exits_with(2, end_sessions(service.data(), &service.stranger())).await;
+    assert!(unknown.starts_with("no client "), "{unknown}");
+    let mut command = service.data().command();
+    command.args(["end-sessions", "7"]);
+    let malformed = process::exits_with(2, command).await;
+    assert!(malformed.contains("ID is not a UUID"), "{malformed}");
+}
+
+#[tokio::test]
+async fn end_sessions_needs_no_running_service() {
+    let service = Service::with(&[]).await;
+    let [client, other] = [service.client().await, service.client().await];
+    let place = service.stop().await;
+    for _ in 0..2 {
+        let ended = process::run(end_sessions(&place, &client)).await;
+        assert!(ended.status.success(), "{}", output(&ended));
+    }
+    let service = place.start().await;
+    client.at(&service).fetch("/watches").await.refused(401, "unauthenticated");
+    is_accepted(&other.at(&service)).await;
 }

@@ -28,7 +28,7 @@ use common::{
     postgres::{
         Base, CoalesceError, Coalesced, Database, Error, OpenError, Pool, Statement, WAIT, query,
     },
-    sql::Group as _,
+    sql::Group,
 };
 use deadpool_postgres::ClientWrapper;
 use tokio::{
@@ -185,6 +185,14 @@ impl Postgres {
     pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, Error> {
         let [found] = self.query([(rows::SESSION, &[&token.as_bytes().as_slice()])]).await?;
         Ok(found.first().map(|row| rows::session(&mut row.into())).transpose()?)
+    }
+
+    pub(super) async fn sessions_of(
+        &self,
+        client: ClientId,
+    ) -> Result<Vec<(TokenDigest, Timestamp)>, Error> {
+        let [found] = self.query([(read::SESSIONS, &[client.uuid()])]).await?;
+        found.iter().map(|row| Ok(Group::read(&mut row.into())?)).collect()
     }
 
     pub(super) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {

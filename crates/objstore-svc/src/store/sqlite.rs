@@ -122,6 +122,13 @@ impl Sqlite {
         Ok(self.base.lookups.read(|connection| read::session(connection, token))?)
     }
 
+    pub(super) async fn sessions_of(
+        &self,
+        client: ClientId,
+    ) -> Result<Vec<(TokenDigest, Timestamp)>, StoreError> {
+        Ok(self.base.lookups.read(|connection| load::sessions(connection, client))?)
+    }
+
     /// Runs on the thread of the caller: it searches two B-trees whose upper pages are in memory,
     /// which costs less than a switch to another thread.
     pub(super) fn get(&self, key: &Key) -> Result<Option<Arc<StoredObject>>, StoreError> {

@@ -22,6 +22,9 @@ pub(super) static OBJECTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// The sessions of the client `$1`.
+pub(super) const SESSIONS: &str = "SELECT digest, expires FROM sessions WHERE client = $1";
+
 /// Whether the last millisecond of an object, or if `$1` of a presence, is before `$2`. `least` ignores
 /// nulls. Only the indexes of deadlines have their order.
 pub(super) const IS_DUE: &str = "SELECT coalesce(least(

@@ -104,7 +104,7 @@ fn watching(
     Ok(Some(ClientWatches { counts, is_exact }))
 }
 
-fn sessions(
+pub(super) fn sessions(
     connection: &Connection,
     client: ClientId,
 ) -> rusqlite::Result<Vec<(TokenDigest, Timestamp)>> {
