@@ -101,7 +101,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                  tempfile tokio",
             ),
             ("seed", "app config file store common::control std::fs tokio"),
-            ("orders", "new_key payout returns seed store common::control"),
+            ("standing", "config store common::control tokio"),
+            ("orders", "new_key payout returns seed standing store common::control"),
             ("config", "store clap common::postgres lettre std::net"),
             (
                 "service",
@@ -110,7 +111,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ),
             (
                 "main",
-                "config new_key payout reconcile returns seed service store common::control \
+                "config new_key payout reconcile returns seed service standing store common::control \
                  common::process common::progress std::process",
             ),
         ],

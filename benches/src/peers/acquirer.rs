@@ -55,8 +55,9 @@ impl Acquirer {
     }
 
     /// The settings of payments-svc.
-    pub(crate) fn settings(&self) -> [(&'static str, String); 5] {
+    pub(crate) fn settings(&self) -> [(&'static str, String); 6] {
         [
+            ("PAYMENTS_APPROVAL", "none".to_owned()),
             ("PAYMENTS_ACQUIRER", "http".to_owned()),
             ("PAYMENTS_ACQUIRER_URL", format!("https://localhost:{}", self.server.address.port())),
             ("PAYMENTS_ACQUIRER_SECRET", SECRET.to_owned()),

@@ -15,6 +15,7 @@ use sql::named;
 use super::{
     dispute::{Decision, Dispute},
     id::Id,
+    merchant::{BankChange, Hold},
     notification::FraudAlert,
     payout::Payout,
     transaction::{Movement, Transaction, TransactionVersion},
@@ -39,6 +40,11 @@ named! {
         PayoutReturned = "payout.returned",
         /// The acquirer refused a capture, refund or void that was booked before.
         AcquirerRefused = "acquirer.refused",
+        /// The operator holds payments or payouts of the merchant.
+        MerchantHeld = "merchant.held",
+        MerchantReleased = "merchant.released",
+        /// The operator has changed the account for payouts.
+        BankChanged = "bank.changed",
     }
 }
 
@@ -91,6 +97,8 @@ pub enum Fact {
         alert: Id,
     },
     Payout(Id),
+    Hold(Id),
+    Bank(Id),
 }
 
 impl Fact {
@@ -120,6 +128,8 @@ impl Fact {
             }
             EventType::FraudReported => Self::Fraud { transaction: transaction?, alert: object? },
             EventType::PayoutBooked | EventType::PayoutReturned => Self::Payout(object?),
+            EventType::MerchantHeld | EventType::MerchantReleased => Self::Hold(object?),
+            EventType::BankChanged => Self::Bank(object?),
         })
     }
 
@@ -128,7 +138,7 @@ impl Fact {
             Self::Transaction(TransactionVersion { transaction, .. })
             | Self::Dispute { transaction, .. }
             | Self::Fraud { transaction, .. } => Some(transaction),
-            Self::Payout(_) => None,
+            Self::Payout(_) | Self::Hold(_) | Self::Bank(_) => None,
         }
     }
 
@@ -139,13 +149,15 @@ impl Fact {
         }
     }
 
-    /// The dispute, fraud alert or payout.
+    /// The dispute, fraud alert, payout, hold or change of the bank.
     pub fn object(&self) -> Option<&Id> {
         match self {
             Self::Transaction(_) => None,
             Self::Dispute { dispute: object, .. }
             | Self::Fraud { alert: object, .. }
-            | Self::Payout(object) => Some(object),
+            | Self::Payout(object)
+            | Self::Hold(object)
+            | Self::Bank(object) => Some(object),
         }
     }
 }
@@ -179,6 +191,9 @@ pub enum EventData {
     Dispute(Dispute),
     Fraud(FraudAlert),
     Payout(Payout),
+    /// Also a release.
+    Hold(Hold),
+    Bank(BankChange),
 }
 
 impl Event {
@@ -188,7 +203,7 @@ impl Event {
             EventData::Transaction(transaction) => Some(transaction.id),
             EventData::Dispute(dispute) => Some(dispute.transaction),
             EventData::Fraud(alert) => Some(alert.transaction),
-            EventData::Payout(..) => None,
+            EventData::Payout(..) | EventData::Hold(..) | EventData::Bank(..) => None,
         }
     }
 }

@@ -82,8 +82,8 @@ pub use ledger::{Account, BalanceLine, LineKind};
 pub(crate) use ledger::{LedgerEntry, Posting, are_balanced};
 pub use link::{DecimalAmount, Link, LinkDigest, LinkSecret};
 pub use merchant::{
-    Country, Descriptor, Email, Iban, Merchant, MerchantDetails, MerchantUpdate, Name, Notes,
-    Pricing, Terms, Website, link_text, merchant_title,
+    BankChange, Country, Descriptor, Email, Hold, Iban, Merchant, MerchantDetails, MerchantUpdate,
+    Name, Notes, Pricing, Standing, Terms, Website, link_text, merchant_title,
 };
 pub use money::{
     Amount, Currency, InvalidCurrency, InvalidMajorUnits, Money, Overflow, Ppm, UnknownCurrency,

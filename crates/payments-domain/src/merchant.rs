@@ -23,7 +23,7 @@ row! {
             /// In minor units of the merchant's currency. Can be negative. 0 where it is not read.
             balance: i64 = [0],
         }
-        changing { details: MerchantDetails = .. }
+        changing { details: MerchantDetails = .., standing: Standing = .. }
     }
 }
 
@@ -64,12 +64,77 @@ group! {
         registration_number: Option<Name> = "number",
         /// The account for payouts.
         iban: Option<Iban> = "iban",
+        /// The holder of the account, if not the merchant's name.
+        holder: Option<Name> = "holder",
     }
 }
 
 impl MerchantDetails {
     pub fn title(&self) -> &str {
         merchant_title(self.name.as_ref(), &self.website)
+    }
+
+    /// The payee's name in payouts: banks compare it with the holder of the account. Never a website.
+    pub fn payee(&self) -> Option<&str> {
+        [&self.holder, &self.name]
+            .into_iter()
+            .flatten()
+            .map(|name| name.as_str().trim())
+            .find(|it| !it.is_empty())
+    }
+}
+
+group! {
+    /// What the operator has decided about a merchant.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Standing {
+        /// Whether the merchant may take payments at all.
+        approved: bool = "approved",
+        /// New payments are declined, and captures are not made.
+        holds_payments: bool = "holds_payments",
+        /// The merchant is left out of payouts.
+        holds_payouts: bool = "holds_payouts",
+        hold_reason: Option<Notes> = "hold_reason",
+        /// Since when something is held.
+        held_since: Option<Timestamp> = "held_since",
+    }
+}
+
+impl Standing {
+    pub fn new(approved: bool) -> Self {
+        let (holds_payments, holds_payouts) = (false, false);
+        Self { approved, holds_payments, holds_payouts, hold_reason: None, held_since: None }
+    }
+
+    pub fn is_held(&self) -> bool {
+        self.holds_payments || self.holds_payouts
+    }
+}
+
+row! {
+    /// A hold or a release of a merchant, after which these are held.
+    pub struct Hold in "holds" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            created: Timestamp = "created",
+            payments: bool = "payments",
+            payouts: bool = "payouts",
+            reason: Option<Notes> = "reason",
+        }
+    }
+}
+
+row! {
+    /// A change of the account for payouts by an operator.
+    pub struct BankChange in "bank_changes" {
+        key { id: Id = "id" }
+        fixed {
+            merchant: Id = "merchant",
+            created: Timestamp = "created",
+            iban: Iban = "iban",
+            holder: Name = "holder",
+        }
     }
 }
 

@@ -4,22 +4,29 @@
 //! 1. The entries of one transaction are sent in order, one at a time. Other transactions go on.
 //! 2. If an entry fails, it and those behind it are postponed together. An entry that is read later
 //!    waits, too: the store reports the earliest postponed entry of its transaction.
-//! 3. [`OutboxQueue`] holds the entries that are sent or wait for it in this process. If the process
+//! 3. A capture of a merchant whose payments are held is postponed until the release.
+//! 4. [`OutboxQueue`] holds the entries that are sent or wait for it in this process. If the process
 //!    ends, they are read again, and acquirers carry out each key once.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     time::Duration,
 };
 
 use jiff::Timestamp;
 
-use super::{id::Id, payment::OutboxEntry};
+use super::{
+    id::Id,
+    payment::{OutboxEntry, OutboxKind},
+};
 
 /// The delay after the first failed attempt. It doubles with each further one.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
 const MAX_DELAY: Duration = Duration::from_secs(3600);
+
+/// The delay of a capture of a merchant whose payments are held.
+const HELD_DELAY: Duration = Duration::from_secs(10);
 
 /// Age at which an entry that the acquirer has not carried out is given up.
 pub const GIVE_UP_AFTER: Duration = Duration::from_secs(3 * 24 * 3600);
@@ -33,6 +40,8 @@ pub struct QueuedEntry {
     /// The earliest postponed entry of the transaction, if it comes before this one, and the time of
     /// its next attempt.
     pub behind: Option<(Id, Timestamp)>,
+    /// Whether the payments of its merchant are held.
+    pub is_held: bool,
 }
 
 /// The result of sending an entry.
@@ -82,9 +91,29 @@ impl OutboxQueue {
         self.transactions.values().map(BTreeMap::len).sum()
     }
 
+    /// Adds entries that were read together, those of a transaction in their order. A capture that is
+    /// held is postponed, and so are the entries behind it.
+    pub fn add_all(
+        &mut self,
+        read: impl IntoIterator<Item = QueuedEntry>,
+        now: Timestamp,
+    ) -> Vec<Postponed> {
+        let mut held = HashSet::new();
+        let add = |queued: QueuedEntry| {
+            let OutboxEntry { id: entry, transaction, kind, .. } = queued.entry;
+            let is_capture = kind == OutboxKind::Capture;
+            if queued.is_held && (is_capture || held.contains(&transaction)) {
+                held.insert(transaction);
+                return Some(Postponed { entry, attempts: queued.attempts, delay: HELD_DELAY });
+            }
+            self.add(queued, now)
+        };
+        read.into_iter().filter_map(add).collect()
+    }
+
     /// Adds an entry, unless it is in the queue. If it must wait for a postponed entry that is not
     /// in the queue, it is postponed until then.
-    pub fn add(&mut self, queued: QueuedEntry, now: Timestamp) -> Option<Postponed> {
+    fn add(&mut self, queued: QueuedEntry, now: Timestamp) -> Option<Postponed> {
         let (entry, transaction) = (queued.entry.id, queued.entry.transaction);
         let waiting = self.transactions.get_mut(&transaction);
         if let Some((first, due)) = queued.behind

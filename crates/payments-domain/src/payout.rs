@@ -68,7 +68,7 @@ group! {
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Transfer {
         merchant: Id = "merchant",
-        /// The name of the recipient: the merchant's title.
+        /// The name of the recipient: the holder of the account.
         name: String = "name",
         iban: Iban = "iban",
         /// Always positive.
@@ -78,13 +78,15 @@ group! {
 
 impl Transfer {
     /// The balance of a merchant, less the balance of captures that are `held`. `None` if that is
-    /// not positive, or if the merchant has no account that the format reaches.
+    /// not positive, if the merchant has no account that the format reaches or no name for it, or if
+    /// its payouts are held.
     pub fn due(merchant: &Merchant, held: i64, format: PayoutFormat) -> Option<Self> {
         let currency = merchant.details.currency;
+        let name =
+            merchant.details.payee().filter(|_| !merchant.standing.holds_payouts)?.to_owned();
         let iban = merchant.details.iban.clone().filter(|iban| format.reaches(currency, iban))?;
         // A capture can cost more than it brings. Holding it back must not pay more than there is.
         let minor = merchant.balance.saturating_sub(held.max(0)).min(format.max_transfer());
-        let name = merchant.details.title().to_owned();
         let amount = Money { currency, minor };
         (minor > 0).then_some(Self { merchant: merchant.id, name, iban, amount })
     }
@@ -201,7 +203,8 @@ impl Payout {
 mod tests {
     use super::*;
     use crate::{
-        Country, Currency, Descriptor, Email, MerchantDetails, Name, Ppm, Pricing, Website,
+        Country, Currency, Descriptor, Email, MerchantDetails, Name, Ppm, Pricing, Standing,
+        Website,
     };
 
     fn merchant(balance: i64, iban: Option<&str>) -> Merchant {
@@ -211,7 +214,7 @@ mod tests {
             key: String::new(),
             created: Timestamp::UNIX_EPOCH,
             details: MerchantDetails {
-                name: None,
+                name: Some(Name::new("Ann").unwrap()),
                 currency: Currency::EUR,
                 test: true,
                 email: Email::new("ann@shop.example").unwrap(),
@@ -220,7 +223,9 @@ mod tests {
                 country: Country::new("DK").unwrap(),
                 registration_number: None,
                 iban: iban.map(|iban| Iban::new(iban).unwrap()),
+                holder: None,
             },
+            standing: Standing::new(true),
             pricing: Pricing { rate: Ppm::ZERO, flat: eur, dispute: eur },
             balance,
         }
@@ -245,7 +250,7 @@ mod tests {
         }
         for balance in [1, 995, i64::MAX] {
             let transfer = due(&merchant(balance, iban), 0).unwrap();
-            assert_eq!((transfer.amount.minor, transfer.name.as_str()), (balance, "shop.example"));
+            assert_eq!((transfer.amount.minor, transfer.name.as_str()), (balance, "Ann"));
             let (debit, entry) = transfer.booking();
             assert_eq!(debit.minor, -balance);
             assert!(entry.is_balanced() && entry.postings().len() == 2);
@@ -305,10 +310,29 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_uses_the_name_of_the_merchant() {
+    fn a_transfer_goes_to_the_holder_of_the_account_and_never_to_a_website() {
         let mut merchant = merchant(1, Some("DK5000400440116243"));
-        merchant.details.name = Some(Name::new("Ann").unwrap());
-        assert_eq!(due(&merchant, 0).unwrap().name, "Ann");
+        for (holder, name, expected) in [
+            (Some("Ann Larsen"), Some("Mugs"), Some("Ann Larsen")),
+            (Some(" "), Some("Mugs"), Some("Mugs")),
+            (None, Some("Mugs"), Some("Mugs")),
+            (None, Some(""), None),
+            (None, None, None),
+        ] {
+            let name_of = |text: Option<&str>| text.map(|text| Name::new(text).unwrap());
+            (merchant.details.holder, merchant.details.name) = (name_of(holder), name_of(name));
+            let payee = due(&merchant, 0).map(|transfer| transfer.name);
+            assert_eq!(payee.as_deref(), expected, "{holder:?} {name:?}");
+        }
+    }
+
+    #[test]
+    fn held_payouts_are_not_due() {
+        let mut merchant = merchant(1, Some("DK5000400440116243"));
+        merchant.standing.holds_payments = true;
+        assert!(due(&merchant, 0).is_some());
+        merchant.standing.holds_payouts = true;
+        assert_eq!(due(&merchant, 0), None);
     }
 
     #[test]

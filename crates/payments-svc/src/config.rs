@@ -21,7 +21,7 @@ use common::{
 use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use payments_domain::{
-    AcquirerName, Bic, Debtor, Iban, Id, Money, Name, PayoutFormat, Ppm, Pricing, SepaName,
+    AcquirerName, Bic, Debtor, Iban, Id, Money, Name, Notes, PayoutFormat, Ppm, Pricing, SepaName,
 };
 use url::{Host, Url};
 
@@ -97,6 +97,20 @@ pub(crate) enum Command {
         #[arg(long)]
         from: PathBuf,
     },
+    /// Hold payments and payouts of a merchant, or one of them
+    Hold(HoldOptions),
+    /// End all holds of a merchant
+    Release {
+        /// ID of the merchant
+        merchant: Id,
+    },
+    /// Let a live merchant take payments; see PAYMENTS_APPROVAL
+    Approve {
+        /// ID of the merchant
+        merchant: Id,
+    },
+    /// Replace the account for payouts of a merchant
+    SetBank(SetBankOptions),
     /// Let the service delete and void by time again after a jump of the clock: the clock is right
     /// now
     ConfirmClock,
@@ -105,6 +119,49 @@ pub(crate) enum Command {
     /// Create an app and two test merchants, once, and write their keys to demo.env in the data
     /// directory
     Seed,
+}
+
+/// The options of the subcommand `hold`.
+#[derive(Debug, Args)]
+pub(crate) struct HoldOptions {
+    /// ID of the merchant
+    pub(crate) merchant: Id,
+
+    /// Hold payments: new ones are declined, and captures are refused
+    #[arg(long)]
+    pub(crate) payments: bool,
+
+    /// Hold payouts: runs leave the merchant out
+    #[arg(long)]
+    pub(crate) payouts: bool,
+
+    /// Why; the apps of the merchant see it
+    #[arg(long, value_name = "TEXT", value_parser = |text: &str| Notes::new(text))]
+    pub(crate) reason: Notes,
+}
+
+/// The options of the subcommand `set-bank`.
+#[derive(Debug, Args)]
+pub(crate) struct SetBankOptions {
+    /// ID of the merchant
+    pub(crate) merchant: Id,
+
+    /// IBAN of the account
+    #[arg(long, value_parser = |text: &str| Iban::new(text))]
+    pub(crate) iban: Iban,
+
+    /// Name of its holder, as the bank knows it
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| Name::new(text))]
+    pub(crate) holder: Name,
+}
+
+/// Whom the operator must approve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Approval {
+    /// Live merchants
+    Live,
+    /// Nobody
+    None,
 }
 
 /// The options of the subcommand `new-key`.
@@ -285,6 +342,10 @@ pub(crate) struct Config {
     /// Acquirer of new payments of live merchants; without one, they are declined
     #[arg(long, env = "PAYMENTS_ACQUIRER", value_parser = live_acquirer())]
     pub(crate) acquirer: Option<AcquirerName>,
+
+    /// Merchants that take no payment before `approve` has approved them
+    #[arg(long, env = "PAYMENTS_APPROVAL", default_value = "live")]
+    pub(crate) approval: Approval,
 
     /// URL of an acquirer that speaks the acquirer protocol, over https; required with
     /// PAYMENTS_ACQUIRER=http

@@ -28,6 +28,7 @@ mod reconcile;
 mod returns;
 mod seed;
 mod service;
+mod standing;
 mod store;
 mod web;
 mod webhook;
@@ -40,6 +41,7 @@ use crate::{
     returns::returns,
     seed::seed,
     service::start,
+    standing::{approve, hold, release, set_bank},
     store::{Store, backup, check, import},
 };
 
@@ -73,6 +75,10 @@ fn main() -> ExitCode {
         Some(Command::Returns { from }) => {
             progress::run("returns", |progress| returns(&config, &from, progress))
         }
+        Some(Command::Hold(options)) => finish(hold(&config, options)),
+        Some(Command::Release { merchant }) => finish(release(&config, merchant)),
+        Some(Command::Approve { merchant }) => finish(approve(&config, merchant)),
+        Some(Command::SetBank(options)) => finish(set_bank(&config, options)),
         Some(Command::ConfirmClock) => finish(confirm_clock::<Store>(&or_exit(config.store()))),
         Some(Command::NewKey(options)) => finish(new_key(&config, options)),
         Some(Command::Seed) => finish(seed(&config)),

@@ -7,6 +7,7 @@ use crate::{
     payout::{ClosePayoutRun, OpenPayoutRun, PayMerchant},
     returns::{BookReturns, PayoutsOfFile},
     seed::Seed,
+    standing::{Approve, ChangeBank, Hold, Release},
     store::Store,
 };
 
@@ -18,6 +19,10 @@ pub(crate) fn orders() -> Orders<Store> {
         .accept::<ClosePayoutRun>()
         .accept::<NewKey>()
         .accept::<Seed>()
+        .accept::<Hold>()
+        .accept::<Release>()
+        .accept::<Approve>()
+        .accept::<ChangeBank>()
         .accept::<PayoutsOfFile>()
         .accept::<BookReturns>()
 }

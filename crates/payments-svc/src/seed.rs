@@ -125,7 +125,9 @@ impl Order<Store> for Seed {
         for shop in SHOPS {
             let details = Box::new(details(shop).ok_or_else(broken)?);
             let (key, pricing) = (Uuid::new_v4().to_string(), self.pricing.0);
-            let merchant = store.execute(CreateMerchant { app, key, details, pricing }).await?;
+            let merchant = store
+                .execute(CreateMerchant { app, key, details, pricing, approved: true })
+                .await?;
             merchants.push((merchant.id, merchant.key));
         }
         Ok(Seeded { app, key: key.expose().to_owned(), merchants })
@@ -148,5 +150,6 @@ fn details(shop: Shop) -> Option<MerchantDetails> {
         country: Country::new(shop.country).ok()?,
         registration_number: None,
         iban: Some(Iban::new(shop.iban).ok()?),
+        holder: None,
     })
 }

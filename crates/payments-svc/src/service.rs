@@ -27,7 +27,7 @@ use crate::{
         StripeSetupError, stripe_authorization,
     },
     app::{Declines, Defaults, Payments, ReportMetrics, SignatureKey},
-    config::Config,
+    config::{Approval, Config},
     http::{self, Api},
     jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Invitations, Jobs},
     limits::Limits,
@@ -178,7 +178,11 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     };
     let sender = Arc::new(Sender::new(sender, &mut files)?);
     let store = Store::open(&config.store()?, &mut files).await?;
-    let defaults = Defaults { pricing: config.pricing(), dispute_due: config.dispute_due };
+    let defaults = Defaults {
+        pricing: config.pricing(),
+        needs_approval: config.approval == Approval::Live,
+        dispute_due: config.dispute_due,
+    };
     let acquirers = Arc::new(acquirers);
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
@@ -239,6 +243,12 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         responses: Arc::clone(connections.responses()),
         description: http::description(&pos_url),
     });
+    if config.acquirer.is_some() && api.apps_token.is_none() {
+        tracing::warn!(
+            "PAYMENTS_APPS_TOKEN is not set: anyone who reaches the port can create an app with live \
+             merchants"
+        );
+    }
     let edge = Arc::new(Edge::new(config.allowed_hosts()));
     let router = http::router(api, operations.clone(), Arc::clone(&traffic), Arc::clone(&edge));
     let page = pos::Settings::new(&pos_url, config.terms_url, config.privacy_url);

@@ -37,8 +37,9 @@ impl Program for Payments {
     const FILE: &str = "payments.db";
     const ENGINE: &str = "PAYMENTS_TEST_ENGINE";
     const URL: &str = "PAYMENTS_URL";
-    // The tests send more requests than the rate limits for strangers allow.
+    // The tests send more requests than the rate limits for strangers allow, and approve nobody.
     const SETTINGS: &[(&str, &str)] = &[
+        ("PAYMENTS_APPROVAL", "none"),
         ("PAYMENTS_POS_PORT", "0"),
         ("PAYMENTS_ATTEMPT_LIMIT", "off"),
         ("PAYMENTS_DECLINE_LIMIT", "off"),
@@ -185,6 +186,9 @@ pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
              UNION ALL SELECT 'fraud.reported', id, 0, 1 FROM fraud_alerts
              UNION ALL SELECT 'payout.booked', id, 0, 1 FROM payouts
              UNION ALL SELECT 'payout.returned', id, 0, 1 FROM payouts WHERE returned IS NOT NULL
+             UNION ALL SELECT CASE WHEN payments OR payouts THEN 'merchant.held'
+                 ELSE 'merchant.released' END, id, 0, 1 FROM holds
+             UNION ALL SELECT 'bank.changed', id, 0, 1 FROM bank_changes
              UNION ALL SELECT type, coalesce(object, \"transaction\"), coalesce(steps, 0), 0
                  FROM events WHERE type <> 'acquirer.refused' OR EXISTS (
                      SELECT 1 FROM trail WHERE trail.\"transaction\" = events.\"transaction\"

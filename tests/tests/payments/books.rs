@@ -19,7 +19,7 @@ pub(crate) async fn book(service: &Service) -> (Merchant, Transaction) {
     let mut body = minimal();
     body["test"] = true.into();
     body["currency"] = "DKK".into();
-    body["bank"] = json!({ "iban": "DK5000400440116243" });
+    body["bank"] = json!({ "iban": "DK5000400440116243", "holder": "Ann" });
     let merchant = service.app().await.merchant_with(&body).await;
     let acquirer = Acquirer(service);
     for currency in ["EUR", "DKK"] {

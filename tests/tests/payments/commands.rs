@@ -86,7 +86,7 @@ async fn a_payout_that_is_stopped_continues_in_the_next_run() {
     let app = service.app().await;
     let mut body = minimal();
     body["test"] = true.into();
-    body["bank"] = json!({ "iban": "DK5000400440116243" });
+    body["bank"] = json!({ "iban": "DK5000400440116243", "holder": "Ann" });
     let mut transactions = Vec::new();
     for _ in 0..MERCHANTS {
         let merchant = app.merchant_with(&body).await;

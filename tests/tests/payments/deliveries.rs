@@ -75,7 +75,7 @@ fn time(value: &Value) -> Timestamp {
 async fn merchant_of(app: &App) -> Merchant {
     let mut body = minimal();
     body["test"] = true.into();
-    body["bank"] = json!({ "iban": "DK5000400440116243" });
+    body["bank"] = json!({ "iban": "DK5000400440116243", "holder": "Ann" });
     app.merchant_with(&body).await
 }
 

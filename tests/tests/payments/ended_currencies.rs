@@ -84,7 +84,7 @@ async fn is_survived(code: &str) {
     let mut body = minimal();
     body["test"] = true.into();
     body["currency"] = "RON".into();
-    body["bank"] = json!({ "iban": DANISH });
+    body["bank"] = json!({ "iban": DANISH, "holder": "Ann" });
     let merchants = [app.merchant("EUR").await, app.merchant_with(&body).await];
     let transactions = [paid(&merchants[0]).await, paid(&merchants[1]).await];
     let place = service.stop().await;

@@ -23,7 +23,7 @@ fn types(events: &[Value]) -> Vec<&str> {
 async fn merchant_of(app: &App) -> Merchant {
     let mut body = minimal();
     body["test"] = true.into();
-    body["bank"] = json!({ "iban": "DK5000400440116243" });
+    body["bank"] = json!({ "iban": "DK5000400440116243", "holder": "Ann" });
     app.merchant_with(&body).await
 }
 
@@ -118,7 +118,7 @@ async fn disputes_fraud_alerts_and_payouts_are_events() {
         "created": line["created"],
         "lineId": line["id"],
         "amount": { "currency": "EUR", "amount": -int(&line["balance"]) },
-        "name": "https://shop.example",
+        "name": "Ann",
         "iban": "DK5000400440116243",
         "returned": null,
     });

@@ -20,6 +20,7 @@ use tokio::{
 
 use crate::{
     books::{book, pay_out},
+    live::standing,
     postgres::write_everything,
     returns::return_all,
 };
@@ -166,6 +167,8 @@ async fn filled() -> Filled {
     let (form, page) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
     let _ = page.expect(200);
     pay_out(service.data()).await;
+    let bank = ["set-bank", &merchant.id, "--iban", "IE29AIBK93115212345678", "--holder", "Ann"];
+    let _ = standing::run(service.data(), &bank).await;
     let place = service.stop().await;
     return_all(&place, &place.data().join("transfers.csv")).await;
     let service = place.start().await;

@@ -15,6 +15,7 @@ mod facts;
 mod faults;
 pub(crate) mod reconcile;
 mod refusals;
+pub(crate) mod standing;
 
 /// A live merchant, its service and its acquirer.
 struct Live {

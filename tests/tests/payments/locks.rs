@@ -42,7 +42,7 @@ impl Shop {
     async fn at(services: &[Service; 2]) -> Self {
         let mut body = minimal();
         body["test"] = true.into();
-        body["bank"] = json!({ "iban": "DK5000400440116243" });
+        body["bank"] = json!({ "iban": "DK5000400440116243", "holder": "Ann" });
         let merchant = services[0].app().await.merchant_with(&body).await;
         let there = merchant.app.at(&services[1]);
         let mut transactions = Vec::new();

@@ -24,7 +24,7 @@ async fn a_merchant_is_returned_with_all_its_members() {
         "website": "https://shop.example",
         "descriptor": "Corner #1 (shop)",
         "company": { "country": "DK", "number": "12345678" },
-        "bank": { "iban": IBAN },
+        "bank": { "iban": IBAN, "holder": "Ann Larsen" },
     });
     let answer = app.post("/merchants", &body).await.expect(201);
     let merchant = answer.json()["merchant"].clone();
@@ -42,7 +42,9 @@ async fn a_merchant_is_returned_with_all_its_members() {
             "descriptor": "Corner #1 (shop)",
             "balance": 0,
             "company": { "country": "DK", "number": "12345678" },
-            "bank": { "iban": "DK5000400440116243" },
+            "bank": { "iban": "DK5000400440116243", "holder": "Ann Larsen" },
+            "approved": true,
+            "held": null,
             "claim": {
                 "canChargeCard": true,
                 "canSaveCard": true,

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use tokio::{process::Command, time::sleep};
 
 use crate::{
+    live::standing::release,
     payouts::{DANISH, DEBTOR, funded, merchant, pay_out, payouts_of, transfers},
     sepa::{pay_by_sepa, texts, validate},
 };
@@ -214,9 +215,9 @@ async fn every_format_books_a_return_once() {
         let query = format!("/events?limit=10&filter[merchantId]={}", merchant.id);
         let events = merchant.app.list(&query).await;
         let types: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
-        assert_eq!(types[..2], ["payout.returned", "payout.booked"]);
-        assert_eq!(events[0]["data"], json!({ "payout": payout }));
-        assert_eq!(events[1]["data"]["payout"]["returned"], Value::Null);
+        assert_eq!(types[..3], ["merchant.held", "payout.returned", "payout.booked"]);
+        assert_eq!(events[1]["data"], json!({ "payout": payout }));
+        assert_eq!(events[2]["data"]["payout"]["returned"], Value::Null);
     }
 }
 
@@ -227,7 +228,14 @@ async fn the_next_payout_pays_what_came_back() {
     let service = paid.place.start().await;
     let merchant = paid.merchants[0].by(&paid.merchants[0].app.at(&service));
     merchant.pay("EUR", 995).await.capture(995).await;
-    let rows = transfers(&pay_out(service.data(), &["--test", "--day", "2026-01-02"]).await);
+    // The account may be wrong.
+    let held = merchant.fetch().await["held"].clone();
+    assert_eq!((&held["payments"], &held["payouts"]), (&json!(false), &json!(true)));
+    assert_eq!(held["reason"], format!("the bank returned payout {}", paid.ids[0]));
+    let pay = ["--test", "--day", "2026-01-02"];
+    assert_eq!(transfers(&pay_out(service.data(), &pay).await), Vec::<Value>::new());
+    release(service.data(), &merchant).await;
+    let rows = transfers(&pay_out(service.data(), &pay).await);
     assert_eq!((rows.len(), &rows[0]["amount"]), (1, &json!("18.90")));
     let payouts = payouts_of(&merchant).await;
     assert_eq!((payouts.len(), &payouts[0]["returned"]), (2, &Value::Null));
@@ -330,7 +338,7 @@ async fn a_rejected_file_rejects_all_its_transfers() {
     for _ in 0..2 {
         merchants.push(funded(&service, Some(DANISH)).await);
     }
-    let krone = merchant(&service, "DKK", None, Some(DANISH)).await;
+    let krone = merchant(&service, "DKK", Some("Corner shop"), Some(DANISH)).await;
     krone.pay("DKK", 9950).await.capture(9950).await;
     let place = service.stop().await;
     let paid = pay(place, merchants, "2026-01-02").await;

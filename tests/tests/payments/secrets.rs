@@ -93,7 +93,7 @@ fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
     for path in entries {
         if path.is_dir() {
             found.extend(files(&path));
-        } else {
+        } else if path.is_file() {
             found.push((path.display().to_string(), fs::read(&path).unwrap()));
         }
     }

@@ -112,7 +112,7 @@ async fn merchants_that_sepa_does_not_reach_are_reported_and_paid_by_csv() {
     let service = Service::with(&DEBTOR).await;
     let euro = funded(&service, Some(DANISH)).await;
     let brazilian = funded(&service, Some(BRAZILIAN)).await;
-    let krone = merchant(&service, "DKK", None, Some(DANISH)).await;
+    let krone = merchant(&service, "DKK", Some("Corner shop"), Some(DANISH)).await;
     krone.pay("EUR", 995).await.capture(995).await;
     let place = service.data();
 

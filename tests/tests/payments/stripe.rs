@@ -506,7 +506,7 @@ async fn lost_answers_move_no_money_twice() {
     }
     // The repeat finds the refund and sends no second one.
     assert_eq!(stripe.requests("POST", "/v1/refunds").len(), 1);
-    assert_eq!(stripe.requests("GET", "/v1/refunds").len(), 2);
+    assert_eq!(stripe.requests("GET", "/v1/refunds?payment_intent").len(), 2);
     let intents = stripe.payment_intents();
     let statuses: Vec<_> = intents.iter().map(|intent| intent["status"].clone()).collect();
     assert_eq!(statuses, ["succeeded", "canceled"]);

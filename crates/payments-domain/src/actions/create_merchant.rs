@@ -1,5 +1,5 @@
 use crate::{
-    Id, Merchant, MerchantDetails, Pricing,
+    Id, Merchant, MerchantDetails, Pricing, Standing,
     write::{Action, Balance, Batch, MerchantApp, Needs, Rejection},
 };
 
@@ -10,6 +10,8 @@ pub struct CreateMerchant {
     pub key: String,
     pub details: Box<MerchantDetails>,
     pub pricing: Pricing,
+    /// Whether it may take payments at once.
+    pub approved: bool,
 }
 
 impl Action for CreateMerchant {
@@ -23,6 +25,7 @@ impl Action for CreateMerchant {
             key: self.key.clone(),
             created: batch.now(),
             details: (*self.details).clone(),
+            standing: Standing::new(self.approved),
             pricing: self.pricing,
             balance: 0,
         };

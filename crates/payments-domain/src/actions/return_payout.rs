@@ -1,11 +1,13 @@
 use sql::group;
 
+use super::hold_merchant::hold_payouts;
 use crate::{
-    EventType, Fact, Id, LineKind, PayoutReturn, ReturnResult, ReturnedTransfer,
+    EventType, Fact, Id, LineKind, Notes, PayoutReturn, ReturnResult, ReturnedTransfer,
     write::{Action, Batch, LineRow, Needs, PayoutRow, Rejection},
 };
 
-/// Book a payout back whose transfer the bank returned or rejected, once.
+/// Book a payout back whose transfer the bank returned or rejected, once. The account may be wrong, so
+/// the merchant's payouts are held from then on.
 #[derive(Debug)]
 pub struct ReturnPayout {
     pub payout: Id,
@@ -53,6 +55,7 @@ impl Action for ReturnPayout {
         batch.rows.payouts.update(PayoutRow { returned, ..row });
         batch.book(line, &entry, balance);
         batch.add_event(merchant, EventType::PayoutReturned, Fact::Payout(self.payout));
+        hold_payouts(batch, merchant, &Notes::of_return(self.payout))?;
         Ok(PayoutReturned { result })
     }
 }

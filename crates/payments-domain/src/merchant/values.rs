@@ -3,6 +3,8 @@
 use email_address::{EmailAddress, Options};
 use sql::stored;
 
+use crate::Id;
+
 const MAX_EMAIL: usize = 254;
 
 const MAX_WEBSITE: usize = 2048;
@@ -103,7 +105,7 @@ impl Name {
     }
 }
 
-/// A merchant's notes about a saved card: text of at most `MAX_NOTES` characters, with any number
+/// Notes of a merchant about a saved card, or of an operator about a hold: text of at most `MAX_NOTES` characters, with any number
 /// of lines, without NUL characters or bidirectional controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notes(String);
@@ -119,6 +121,11 @@ impl Notes {
     pub fn new(text: &str) -> Result<Self, InvalidNotes> {
         let valid = is_at_most(text, MAX_NOTES) && !text.contains('\0') && !has_bidi_control(text);
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidNotes) }
+    }
+
+    /// Why payouts are held after one came back.
+    pub(crate) fn of_return(payout: Id) -> Self {
+        Self(format!("the bank returned payout {payout}"))
     }
 }
 

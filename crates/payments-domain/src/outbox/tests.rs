@@ -47,7 +47,7 @@ fn read(rows: &BTreeMap<Id, Row>, now: Timestamp) -> Vec<QueuedEntry> {
         };
         let behind =
             rows.values().find(is_before).map(|first| (first.entry.id, first.due.unwrap()));
-        QueuedEntry { entry: row.entry.clone(), attempts: row.attempts, behind }
+        QueuedEntry { entry: row.entry.clone(), attempts: row.attempts, behind, is_held: false }
     };
     rows.values().filter(is_read).map(queued).collect()
 }
@@ -72,7 +72,12 @@ fn a_failed_entry_postpones_those_behind_it_and_no_others() {
     let now = Timestamp::UNIX_EPOCH;
     let mut queue = OutboxQueue::default();
     for (number, transaction) in [(1, 1), (2, 2), (3, 1)] {
-        let queued = QueuedEntry { entry: entry(number, transaction), attempts: 3, behind: None };
+        let queued = QueuedEntry {
+            entry: entry(number, transaction),
+            attempts: 3,
+            behind: None,
+            is_held: false,
+        };
         assert_eq!(queue.add(queued.clone(), now), None);
         assert_eq!(queue.add(queued, now), None, "added once");
     }
@@ -88,9 +93,31 @@ fn a_failed_entry_postpones_those_behind_it_and_no_others() {
     assert_eq!((queue.count(), queue.take_next()), (0, None));
     // Meanwhile a further entry of the first transaction is read.
     let behind = Some((id(1), now + delay));
-    let later = QueuedEntry { entry: entry(4, 1), attempts: 0, behind };
+    let later = QueuedEntry { entry: entry(4, 1), attempts: 0, behind, is_held: false };
     let postponed = Postponed { entry: id(4), attempts: 0, delay };
     assert_eq!(queue.add(later, now), Some(postponed));
+}
+
+#[test]
+fn a_held_capture_waits_and_so_do_those_behind_it() {
+    let now = Timestamp::UNIX_EPOCH;
+    let mut queue = OutboxQueue::default();
+    let queued = |number, transaction, kind, is_held| {
+        let entry = OutboxEntry { kind, ..entry(number, transaction) };
+        QueuedEntry { entry, attempts: 2, behind: None, is_held }
+    };
+    let read = [
+        queued(1, 1, OutboxKind::Void, true),
+        queued(2, 2, OutboxKind::Capture, true),
+        queued(3, 2, OutboxKind::Refund, true),
+        queued(4, 3, OutboxKind::Capture, false),
+        queued(5, 3, OutboxKind::Refund, false),
+    ];
+    let postponed = queue.add_all(read, now);
+    let expected =
+        [2, 3].map(|number| Postponed { entry: id(number), attempts: 2, delay: HELD_DELAY });
+    assert_eq!(postponed, expected);
+    assert_eq!(queue.count(), 3);
 }
 
 proptest! {

@@ -23,13 +23,14 @@ use crate::{
     Reason, Retry, ReturnReason, ReturnedTransfer, Scheme, SendingReport, ThreeDSecure,
     WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
     actions::{
-        AddApp, AddUser, AdvanceClock, BeginPayment, ChallengePayment, ClosePayoutRun,
-        ConcludePayment, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey,
-        DeleteEvents, DeleteKeys, DeleteWebhook, FinishAdvance, Move, OpenPayoutRun, PayOut,
-        PreparePayment, RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending,
-        RefuseEntry, RemoveInvitation, ReplayWebhook, ReturnPayout, RevokeApp, RevokeUser,
-        RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetLinkSecret,
-        StartInvitationAttempt, UpdateMerchant, UpdateWebhook,
+        AddApp, AddUser, AdvanceClock, ApproveMerchant, BeginPayment, ChallengePayment,
+        ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook,
+        DeleteApiKey, DeleteEvents, DeleteKeys, DeleteWebhook, FinishAdvance, HoldMerchant, Move,
+        OpenPayoutRun, PayOut, PreparePayment, RecordApiKeyUses, RecordDeliveries,
+        RecordNotification, RecordSending, RefuseEntry, ReleaseMerchant, RemoveInvitation,
+        ReplayWebhook, ReturnPayout, RevokeApp, RevokeUser, RotateWebhook, SaveCard,
+        SaveExpiryCursor, SaveFactsPosition, SetBank, SetLinkSecret, StartInvitationAttempt,
+        UpdateMerchant, UpdateWebhook,
     },
     hour_of,
     write::{AnyAction, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -52,6 +53,18 @@ const MEMBERS: Kinds = &[
             descriptor: (second % 3 > 0).then(|| descriptor(second)),
         };
         UpdateMerchant { merchant: it.merchant(), update }.into()
+    }),
+    (2, |it| {
+        let (merchant, payments) = (it.merchant(), it.second > 50);
+        let reason = Notes::new(&format!("reason {}", it.second / 64)).unwrap();
+        HoldMerchant { merchant, payments, payouts: it.second < 200, reason }.into()
+    }),
+    (2, |it| ReleaseMerchant(it.merchant()).into()),
+    (1, |it| ApproveMerchant(it.merchant()).into()),
+    (1, |it| {
+        let iban = ["DK5000400440116243", "IE29AIBK93115212345678"][usize::from(it.second % 2)];
+        let (iban, holder) = (Iban::new(iban).unwrap(), Name::new("Ann").unwrap());
+        SetBank { merchant: it.merchant(), iban, holder }.into()
     }),
     (1, |it| {
         let secret = LinkSecret::new(format!("secret {}", it.second).into());
@@ -409,6 +422,7 @@ fn create_merchant(it: &Choice<'_>) -> Write {
         key: it.unique.clone(),
         details: Box::new(details((it.choice / 8).is_multiple_of(2))),
         pricing,
+        approved: it.second < 200,
     })
 }
 
@@ -598,7 +612,7 @@ pub fn id(number: u64) -> Id {
 
 fn details(test: bool) -> MerchantDetails {
     MerchantDetails {
-        name: None,
+        name: Some(Name::new("Shop").unwrap()),
         currency: Currency::EUR,
         test,
         email: email(0),
@@ -607,6 +621,7 @@ fn details(test: bool) -> MerchantDetails {
         country: Country::new("DK").unwrap(),
         registration_number: None,
         iban: Some(Iban::new("DK5000400440116243").unwrap()),
+        holder: None,
     }
 }
 

@@ -6,13 +6,13 @@ use sql::{group, row, rows};
 
 use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};
 use crate::{
-    Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, Capabilities,
-    Capture, Card, CardOnFile, Currency, CustomData, Decision, DeliveryAttempt, Descriptor,
-    DisableReason, Dispute, DisputeState, EventType, Fact, Failures, FraudAlert, Id, LineKind,
-    LinkDigest, LinkSecret, Merchant, Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout,
-    PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest,
-    RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step, ThreeDSecure, Transfer, Webhook,
-    WebhookDetails, WebhookSecrets, WebhookUpdate,
+    Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, BankChange,
+    Capabilities, Capture, Card, CardOnFile, Currency, CustomData, Decision, DeliveryAttempt,
+    Descriptor, DisableReason, Dispute, DisputeState, EventType, Fact, Failures, FraudAlert, Hold,
+    Id, LineKind, LinkDigest, LinkSecret, Merchant, Money, Name, NewEvent, Notes, OutboxKind,
+    Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress, Reason,
+    ReferenceDigest, RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step, ThreeDSecure,
+    Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -22,6 +22,8 @@ rows! {
         api_keys: ApiKeyRow,
         merchants: Merchant,
         balances: Balance,
+        holds: Hold,
+        bank_changes: BankChange,
         invitations_of_users: InvitationsOfUser,
         invitations: InvitationRow,
         webhooks: WebhookRow,

@@ -45,6 +45,8 @@ fn facts(changes: &Changes) -> usize {
         + rows.fraud_alerts.new_rows().count()
         + rows.payouts.new_rows().count()
         + rows.lines.new_rows().filter(is_return).count()
+        + rows.holds.new_rows().count()
+        + rows.bank_changes.new_rows().count()
 }
 
 /// Removes the merchant's title from an invitation, so that answers can be compared: a batch uses

@@ -93,11 +93,35 @@ CREATE TABLE merchants (
     country text NOT NULL,
     number text,
     iban text,
+    holder text, -- of the account; null: the merchant
+    approved boolean NOT NULL,
+    holds_payments boolean NOT NULL,
+    holds_payouts boolean NOT NULL,
+    hold_reason text,
+    held_since bigint,
     fee_rate bigint NOT NULL, -- parts per million
     fee_flat_currency text NOT NULL,
     fee_flat bigint NOT NULL,
     fee_dispute_currency text NOT NULL,
     fee_dispute bigint NOT NULL
+);
+
+-- What an operator has done to merchants.
+CREATE TABLE holds (
+    id bytea PRIMARY KEY,
+    merchant bytea NOT NULL,
+    created bigint NOT NULL,
+    payments boolean NOT NULL, -- held after it
+    payouts boolean NOT NULL,
+    reason text
+);
+CREATE INDEX holds_of_merchants ON holds (merchant, id);
+CREATE TABLE bank_changes (
+    id bytea PRIMARY KEY,
+    merchant bytea NOT NULL,
+    created bigint NOT NULL,
+    iban text NOT NULL,
+    holder text NOT NULL
 );
 
 -- A merchant's balance is the sum of its shards. A booking writes one of them, so that not every

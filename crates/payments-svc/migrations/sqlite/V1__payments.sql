@@ -48,11 +48,35 @@ CREATE TABLE merchants (
     country TEXT NOT NULL,
     number TEXT,
     iban TEXT,
+    holder TEXT, -- of the account; null: the merchant
+    approved INTEGER NOT NULL,
+    holds_payments INTEGER NOT NULL,
+    holds_payouts INTEGER NOT NULL,
+    hold_reason TEXT,
+    held_since INTEGER,
     fee_rate INTEGER NOT NULL, -- parts per million
     fee_flat_currency TEXT NOT NULL,
     fee_flat INTEGER NOT NULL,
     fee_dispute_currency TEXT NOT NULL,
     fee_dispute INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What an operator has done to merchants.
+CREATE TABLE holds (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    payments INTEGER NOT NULL, -- held after it
+    payouts INTEGER NOT NULL,
+    reason TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX holds_of_merchants ON holds (merchant, id);
+CREATE TABLE bank_changes (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    iban TEXT NOT NULL,
+    holder TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Apart from the merchant, since every booking writes it.

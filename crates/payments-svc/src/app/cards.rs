@@ -60,7 +60,7 @@ impl Payments {
             descriptor,
             custom,
             recurring: true,
-            acquirer,
+            acquirer: acquirer.filter(|_| self.may_take_payments(merchant)),
         };
         let (source, test) = (CardSource::Reference(reference), merchant.details.test);
         let (origin, link, return_url) = (Origin::Api, None, None);

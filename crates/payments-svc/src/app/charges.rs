@@ -121,7 +121,15 @@ impl Charge {
 impl Payments {
     /// The acquirer of new payments of a merchant. `None`: they are declined.
     pub(crate) fn acquirer_of(&self, merchant: &Merchant) -> Option<AcquirerName> {
-        self.acquirers.of_merchant(merchant.details.test)
+        self.acquirers
+            .of_merchant(merchant.details.test)
+            .filter(|_| self.may_take_payments(merchant))
+    }
+
+    /// Whether the operator lets the merchant take payments.
+    pub(super) fn may_take_payments(&self, Merchant { details, standing, .. }: &Merchant) -> bool {
+        let is_approved = standing.approved || details.test || !self.defaults.needs_approval;
+        is_approved && !standing.holds_payments
     }
 
     /// Reads the data of a card behind a token. `None` if the acquirer does not know the token.

@@ -23,6 +23,8 @@ pub(crate) enum Error {
     KeyReused,
     #[error("the payment link was used")]
     LinkUsed,
+    #[error("the operator holds the payments of this merchant: refunds and voids go on")]
+    MerchantHeld,
     #[error("no recent exchange rate is available")]
     NoRate(#[source] NoRate),
     #[error("the outcome of the payment is not known yet; if it fails, the amount is released")]

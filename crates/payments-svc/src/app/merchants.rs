@@ -19,8 +19,10 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<Merchant>, Error> {
         let (key, pricing) = (Uuid::new_v4().to_string(), self.defaults.pricing);
+        let approved = details.test || !self.defaults.needs_approval;
         let details = Box::new(details);
-        self.write_keyed(CreateMerchant { app: app.id, key, details, pricing }, keyed).await
+        self.write_keyed(CreateMerchant { app: app.id, key, details, pricing, approved }, keyed)
+            .await
     }
 
     /// Finds a merchant by its public key. If no merchant has the key, the error names the field

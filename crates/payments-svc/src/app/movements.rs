@@ -49,6 +49,7 @@ impl Payments {
         let TransactionTerms { id: transaction, currency: charged, terms, .. } =
             snapshot.transaction_terms;
         let (request, descriptor) = match input {
+            MovementInput::Capture { .. } if snapshot.is_held => return Err(Error::MerchantHeld),
             MovementInput::Capture { amount, currency, descriptor } => {
                 let exchanges = self.exchanges(charged, &terms);
                 let (exchange, fee_exchange) = exchanges.map_err(Error::NoRate)?;

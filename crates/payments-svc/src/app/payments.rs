@@ -19,6 +19,8 @@ use crate::{
 pub(crate) struct Defaults {
     /// The pricing of new merchants.
     pub(crate) pricing: Pricing,
+    /// Whether a live merchant takes no payment before the operator has approved it.
+    pub(crate) needs_approval: bool,
     /// Time to answer a dispute if the acquirer gives no deadline.
     pub(crate) dispute_due: Duration,
 }

@@ -10,7 +10,7 @@ use super::{
     disputes::DisputeOutput,
     frauds::FraudOutput,
     list::{Item, Query},
-    output::TransactionOutput,
+    output::{BankOutput, HeldOutput, TransactionOutput},
     payouts::PayoutOutput,
 };
 use crate::{
@@ -59,6 +59,8 @@ enum DataOutput<'a> {
     Dispute(DisputeOutput<'a>),
     Fraud(FraudOutput),
     Payout(PayoutOutput<'a>),
+    Held(HeldOutput<'a>),
+    Bank(BankOutput<'a>),
 }
 
 impl<'a> EventOutput<'a> {
@@ -77,6 +79,8 @@ impl<'a> EventOutput<'a> {
                 EventData::Dispute(dispute) => DataOutput::Dispute(DisputeOutput::new(dispute)),
                 EventData::Fraud(alert) => DataOutput::Fraud(FraudOutput::new(alert)),
                 EventData::Payout(payout) => DataOutput::Payout(PayoutOutput::new(payout)),
+                EventData::Hold(hold) => DataOutput::Held(HeldOutput::of(hold)),
+                EventData::Bank(change) => DataOutput::Bank(BankOutput::of(change)),
             },
         }
     }

@@ -43,7 +43,9 @@ fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Reported> {
     let mut company = fields.object("company");
     let country = company.required("country", Country::new);
     let number = company.optional("number", Name::new);
-    let iban = fields.object("bank").optional("iban", Iban::new);
+    let mut bank = fields.object("bank");
+    let iban = bank.optional("iban", Iban::new);
+    let holder = bank.optional("holder", Name::new);
     Ok(MerchantDetails {
         name: name?,
         currency: currency?,
@@ -54,6 +56,7 @@ fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Reported> {
         country: country?,
         registration_number: number?,
         iban: iban?,
+        holder: holder?,
     })
 }
 
@@ -64,9 +67,9 @@ fn funding_currency(code: &str) -> Result<Currency, String> {
 }
 
 /// JSON members of a merchant that `PUT` must not change.
-const IMMUTABLE: [&str; 12] = [
-    "id", "key", "created", "currency", "test", "website", "balance", "company", "bank", "claim",
-    "pricing", "tds",
+const IMMUTABLE: [&str; 14] = [
+    "id", "key", "created", "currency", "test", "website", "balance", "company", "bank",
+    "approved", "held", "claim", "pricing", "tds",
 ];
 
 /// Changes name, e-mail address and descriptor. Absent members keep their values.

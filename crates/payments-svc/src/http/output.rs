@@ -11,7 +11,7 @@ mod transaction;
 mod webhook;
 
 pub(super) use api_key::NewApiKeyOutput;
-pub(super) use merchant::{MerchantOutput, MoneyOutput};
+pub(super) use merchant::{BankOutput, HeldOutput, MerchantOutput, MoneyOutput};
 pub(super) use transaction::{TransactionOutput, body as transaction};
 pub(super) use webhook::{WebhookOutput, response as webhook};
 

@@ -125,8 +125,7 @@ impl Outbox {
     ) -> Result<Id, StoreError> {
         let due = self.store.due_outbox_entries(self.acquirer, now).await?;
         let (new, through) = self.store.new_outbox_entries(self.acquirer, after).await?;
-        let postponed = due.into_iter().chain(new).filter_map(|queued| queue.add(queued, now));
-        report.postponed.extend(postponed);
+        report.postponed.extend(queue.add_all(due.into_iter().chain(new), now));
         Ok(through)
     }
 
@@ -137,7 +136,10 @@ impl Outbox {
             Err(error) => {
                 let (cause, failed) = (Cause::new(error), attempts.saturating_add(1));
                 tracing::warn!(entry.id = %entry.id, attempts = failed, %cause, "entry not sent");
-                if self.is_old(&entry).await { self.give_up(&entry).await } else { None }
+                match self.is_old(&entry).await {
+                    Ok(true) => self.give_up(&entry).await,
+                    Ok(false) | Err(_) => None,
+                }
             }
         };
         let answer = match execution {
@@ -165,10 +167,15 @@ impl Outbox {
         (entry, answer)
     }
 
-    async fn is_old(&self, entry: &OutboxEntry) -> bool {
+    /// Time in which the merchant was held does not count.
+    async fn is_old(&self, entry: &OutboxEntry) -> Result<bool, StoreError> {
         let limit = SignedDuration::try_from(GIVE_UP_AFTER).unwrap_or_default();
-        let now = self.store.job_time().await.ok().flatten();
-        now.is_some_and(|now| now.duration_since(entry.id.created()) >= limit)
+        let Some(now) = self.store.job_time().await? else { return Ok(false) };
+        if now.duration_since(entry.id.created()) < limit {
+            return Ok(false);
+        }
+        let released = self.store.last_release(entry.transaction).await?;
+        Ok(released.is_none_or(|released| now.duration_since(released) >= limit))
     }
 
     /// Asks for an entry that the acquirer has not answered for [`GIVE_UP_AFTER`]. The question

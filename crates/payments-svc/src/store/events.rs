@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
-use common::sql::{ColumnError, Columns, Group as _, Param, Stored as _};
+use common::sql::{ColumnError, Columns, Param, Row, Stored as _};
 use payments_domain::{
-    ApiKeyDigest, Dispute, Event, EventData, EventType, Fact, FraudAlert, Id, NewEvent, PageQuery,
-    Transaction, write::PayoutRow,
+    ApiKeyDigest, BankChange, Dispute, Event, EventData, EventType, Fact, FraudAlert, Hold, Id,
+    NewEvent, PageQuery, Transaction, write::PayoutRow,
 };
 
 use super::{
@@ -161,6 +161,13 @@ impl Store {
         Ok(self.query_all(&sql, &params, read).await?.into_iter().collect())
     }
 
+    async fn rows_by_id<R: Row + Send + 'static>(
+        &self,
+        ids: &[Id],
+    ) -> Result<HashMap<Id, R>, StoreError> {
+        self.by_id((R::of(R::INSERT.name), R::INSERT.name), ids, R::read).await
+    }
+
     async fn transactions_by_id(&self, ids: &[Id]) -> Result<HashMap<Id, Transaction>, StoreError> {
         let found = self.by_id(LoadedTrail::select(), ids, LoadedTrail::of_row).await?;
         let found = self.with_trails(found.into_values().collect()).await?;
@@ -171,19 +178,23 @@ impl Store {
     async fn with_data(&self, events: Vec<(NewEvent, bool)>) -> Result<Vec<Event>, StoreError> {
         let (mut transactions, mut disputes) = (Vec::new(), Vec::new());
         let (mut alerts, mut payouts) = (Vec::new(), Vec::new());
+        let (mut holds, mut banks) = (Vec::new(), Vec::new());
         for (event, _) in &events {
             match event.fact {
                 Fact::Transaction(version) => transactions.push(version.transaction),
                 Fact::Dispute { dispute, .. } => disputes.push(dispute),
                 Fact::Fraud { alert, .. } => alerts.push(alert),
                 Fact::Payout(payout) => payouts.push(payout),
+                Fact::Hold(hold) => holds.push(hold),
+                Fact::Bank(change) => banks.push(change),
             }
         }
         let transactions = self.transactions_by_id(&transactions).await?;
         let disputes = self.by_id(Dispute::select(), &disputes, Dispute::of_row).await?;
         let alerts = self.by_id(FraudAlert::select(), &alerts, FraudAlert::of_row).await?;
-        let payouts =
-            self.by_id((PayoutRow::of("payouts"), "payouts"), &payouts, PayoutRow::read).await?;
+        let payouts = self.rows_by_id::<PayoutRow>(&payouts).await?;
+        let holds = self.rows_by_id::<Hold>(&holds).await?;
+        let banks = self.rows_by_id::<BankChange>(&banks).await?;
         let data = |event_type, fact: &Fact| match fact {
             Fact::Transaction(version) => {
                 let transaction = transactions.get(&version.transaction)?.clone();
@@ -203,6 +214,8 @@ impl Store {
                     payout.returned.filter(|_| event_type == EventType::PayoutReturned);
                 Some(EventData::Payout(payout))
             }
+            Fact::Hold(hold) => holds.get(hold).cloned().map(EventData::Hold),
+            Fact::Bank(change) => banks.get(change).cloned().map(EventData::Bank),
         };
         let event = |(NewEvent { id, merchant, created, event_type, fact }, test)| {
             let data = data(event_type, &fact)?;

@@ -427,6 +427,18 @@ impl Store {
         Ok((entries, after.max(last.min(settled))))
     }
 
+    /// When the payments of the merchant of a transaction were last released.
+    pub(crate) async fn last_release(
+        &self,
+        transaction: Id,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let sql = "SELECT holds.created FROM transactions
+                   JOIN holds ON holds.merchant = transactions.merchant
+                   WHERE transactions.id = $1 AND NOT payments
+                   ORDER BY holds.id DESC LIMIT 1";
+        self.query_one(sql, &[transaction.param()], |columns| columns.read()).await
+    }
+
     /// SQL of the outbox entries that satisfy a condition, for [`rows::queued`]. `OFFSET 0` keeps
     /// PostgreSQL from reading all transactions, which looks cheap to it while they are few.
     fn queued(&self, condition: &str) -> String {

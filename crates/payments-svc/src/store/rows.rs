@@ -225,7 +225,7 @@ const ENTRY: &str = "outbox.id, outbox.acquirer_key, transactions.id,
      ), captures_once";
 
 /// Columns of `outbox` and their `transactions` for [`queued`], with the earliest postponed entry
-/// before each one.
+/// before each one, and whether the payments of the merchant are held.
 pub(super) static QUEUED: LazyLock<String> = LazyLock::new(|| {
     let first = |column| {
         format!(
@@ -235,13 +235,16 @@ pub(super) static QUEUED: LazyLock<String> = LazyLock::new(|| {
               ORDER BY first.id LIMIT 1)"
         )
     };
-    format!("{ENTRY}, attempts, {}, {}", first("id"), first("due"))
+    let is_held = "EXISTS (SELECT 1 FROM merchants
+                       WHERE merchants.id = transactions.merchant AND holds_payments)";
+    format!("{ENTRY}, attempts, {}, {}, {is_held}", first("id"), first("due"))
 });
 
 pub(super) fn queued(columns: &mut Columns<'_>) -> Read<QueuedEntry> {
     let (entry, attempts) = (entry(columns)?, columns.read()?);
     let first: Option<Id> = columns.read()?;
-    Ok(QueuedEntry { entry, attempts, behind: first.zip(columns.read()?) })
+    let behind = first.zip(columns.read()?);
+    Ok(QueuedEntry { entry, attempts, behind, is_held: columns.read()? })
 }
 
 fn entry(columns: &mut Columns<'_>) -> Read<OutboxEntry> {

@@ -36,6 +36,9 @@ const MAX_CUSTOM: u32 = 16 * 1024;
 pub(crate) struct Snapshot {
     /// The part of it that never changes.
     pub(crate) transaction_terms: TransactionTerms,
+    /// Whether the operator holds the payments of the merchant. A capture that is under way
+    /// meanwhile is held in the outbox.
+    pub(crate) is_held: bool,
     /// The number of steps of its trail.
     pub(crate) steps: u32,
     /// The idempotency key of the request, if an earlier request used it.
@@ -80,7 +83,7 @@ pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] 
     let is_member = rows::is_member_by("asked.caller", "transactions.merchant");
     [
         format!(
-            "SELECT question, {is_member}, merchants.currency, {pricing}, has_custom, {transaction}
+            "SELECT question, {is_member}, holds_payments, merchants.currency, {pricing}, has_custom, {transaction}
              FROM {asked} JOIN transactions ON transactions.id = asked.id
                  JOIN merchants ON merchants.id = transactions.merchant
                  LEFT JOIN customs ON has_custom AND customs.\"transaction\" = transactions.id
@@ -143,7 +146,7 @@ impl SnapshotRows {
 }
 
 fn transaction(columns: &mut Columns<'_>) -> Result<Found<Snapshot>, ColumnError> {
-    let (is_member, currency) = (columns.read()?, columns.read()?);
+    let (is_member, is_held, currency) = (columns.read()?, columns.read()?, columns.read()?);
     let (pricing, has_custom): (_, bool) = (Pricing::read(columns)?, columns.read()?);
     let (transaction, steps) = LoadedTrail::of_row(columns)?;
     let terms = Terms { currency, test: transaction.test, pricing };
@@ -151,5 +154,8 @@ fn transaction(columns: &mut Columns<'_>) -> Result<Found<Snapshot>, ColumnError
     let transaction_terms = TransactionTerms { id, merchant, currency, terms };
     let is_whole = steps <= SHORT_TRAIL && has_custom == transaction.custom.is_some();
     let transaction = is_whole.then(|| Box::new(transaction));
-    Ok(Found { value: Snapshot { transaction_terms, steps, key: None, transaction }, is_member })
+    Ok(Found {
+        value: Snapshot { transaction_terms, is_held, steps, key: None, transaction },
+        is_member,
+    })
 }

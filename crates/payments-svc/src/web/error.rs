@@ -98,6 +98,7 @@ impl IntoResponse for Error {
             Self::App(Failure::KeyReused) => {
                 answer(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
             }
+            Self::App(Failure::MerchantHeld) => answer(StatusCode::BAD_REQUEST, "merchant_held"),
             // Only the payment page can get this one, and it answers with a page.
             Self::App(Failure::LinkUsed) => answer(StatusCode::GONE, "link_used"),
             Self::App(Failure::NoRate(cause)) => {

@@ -93,7 +93,7 @@ async fn an_acquirer_that_has_forgotten_the_last_fact_is_read_from_its_oldest_on
     let Live { acquirer, service, merchant } = live;
     let service = service.stop().await;
     service.change(
-        "INSERT INTO facts_positions VALUES ('http', 'evt of somebody')
+        "INSERT INTO facts_positions VALUES ('http', 'evt of somebody', NULL)
                     ON CONFLICT (acquirer) DO UPDATE SET fact = 'evt of somebody'",
     );
     let service = service.start().await;

@@ -1,7 +1,7 @@
 //! A merchant as callers read it.
 
 use jiff::Timestamp;
-use payments_domain::{Iban, Id, Merchant, Money, Name};
+use payments_domain::{BankChange, Hold, Iban, Id, Merchant, Money, Name, Notes, Standing};
 use serde::Serialize;
 
 use crate::{
@@ -25,6 +25,8 @@ pub(in crate::http) struct MerchantOutput<'a> {
     balance: i64,
     company: CompanyOutput<'a>,
     bank: BankOutput<'a>,
+    approved: bool,
+    held: Option<HeldOutput<'a>>,
     claim: ClaimOutput,
     pricing: PricingOutput,
     tds: TdsOutput,
@@ -38,9 +40,45 @@ struct CompanyOutput<'a> {
 }
 
 #[derive(Serialize)]
-struct BankOutput<'a> {
+pub(in crate::http) struct BankOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     iban: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<&'a str>,
+}
+
+impl<'a> BankOutput<'a> {
+    pub(in crate::http) fn of(change: &'a BankChange) -> Self {
+        Self { iban: Some(change.iban.as_str()), holder: Some(change.holder.as_str()) }
+    }
+}
+
+/// What the operator holds.
+#[derive(Serialize)]
+pub(in crate::http) struct HeldOutput<'a> {
+    payments: bool,
+    payouts: bool,
+    reason: Option<&'a str>,
+    /// In an event, the time of the event.
+    #[serde(serialize_with = "as_date")]
+    since: Timestamp,
+}
+
+impl<'a> HeldOutput<'a> {
+    /// After a hold or a release.
+    pub(in crate::http) fn of(hold: &'a Hold) -> Self {
+        let Hold { created, payments, payouts, reason, .. } = hold;
+        let reason = reason.as_ref().map(Notes::as_str);
+        Self { payments: *payments, payouts: *payouts, reason, since: *created }
+    }
+
+    /// `None` if nothing is held.
+    fn now(standing: &'a Standing) -> Option<Self> {
+        let Standing { holds_payments, holds_payouts, hold_reason, held_since, .. } = standing;
+        let (payments, payouts) = (*holds_payments, *holds_payouts);
+        let reason = hold_reason.as_ref().map(Notes::as_str);
+        held_since.map(|since| Self { payments, payouts, reason, since })
+    }
 }
 
 #[derive(Serialize)]
@@ -91,7 +129,7 @@ impl MoneyOutput {
 
 impl<'a> MerchantOutput<'a> {
     pub(in crate::http) fn new(merchant: &'a Merchant) -> Self {
-        let Merchant { id, key, created, details, pricing, balance } = merchant;
+        let Merchant { id, key, created, details, standing, pricing, balance } = merchant;
         Self {
             id: *id,
             key,
@@ -107,7 +145,12 @@ impl<'a> MerchantOutput<'a> {
                 country: details.country.as_str(),
                 number: details.registration_number.as_ref().map(Name::as_str),
             },
-            bank: BankOutput { iban: details.iban.as_ref().map(Iban::as_str) },
+            bank: BankOutput {
+                iban: details.iban.as_ref().map(Iban::as_str),
+                holder: details.holder.as_ref().map(Name::as_str),
+            },
+            approved: standing.approved,
+            held: HeldOutput::now(standing),
             claim: CLAIM,
             pricing: PricingOutput {
                 rate: f64::from(pricing.rate.parts()) / 1e6,

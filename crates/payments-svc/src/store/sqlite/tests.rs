@@ -260,7 +260,9 @@ async fn jobs_find_their_pending_work() {
                 && last.is_none_or(|last| step.is_none_or(|it| last <= it)),
             captures_once: known.capabilities.captures_once,
         };
-        QueuedEntry { entry, attempts, behind: behind.and_then(|row| Some((row.id, row.due?))) }
+        let behind = behind.and_then(|row| Some((row.id, row.due?)));
+        let is_held = tables.merchants[&known.merchant].standing.holds_payments;
+        QueuedEntry { entry, attempts, behind, is_held }
     };
     let is_new = |row: &&OutboxRow| row.due.is_none();
     let expected: Vec<_> = tables.outbox.values().filter(is_new).map(queued).collect();
@@ -421,9 +423,11 @@ async fn a_run_pays_every_positive_balance_once() {
         let run = PayoutRun { day: date(2026, 12, 1), test, format: PayoutFormat::Csv };
         let payouts = pay_out(&store, run).await;
         let balances = tables.balances.values().map(|row| (row.merchant, row.minor));
-        let owed =
-            balances.filter(|(id, minor)| *minor > 0 && tables.merchants[id].details.test == test);
-        let owed: Vec<_> = owed.collect();
+        let is_owed = |(id, minor): &(Id, i64)| {
+            let Merchant { details, standing, .. } = &tables.merchants[id];
+            *minor > 0 && details.test == test && !standing.holds_payouts
+        };
+        let owed: Vec<_> = balances.filter(is_owed).collect();
         assert!(!owed.is_empty());
         let amounts =
             payouts.iter().map(|payout| (payout.transfer.merchant, payout.transfer.amount.minor));
