@@ -1,6 +1,10 @@
 //! The subcommand `payout`: books payouts, and writes the file of transfers for the bank.
 
-use std::{collections::BTreeSet, io, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::PathBuf,
+};
 
 use common::{
     config::SecretError,
@@ -22,9 +26,12 @@ mod pain001;
 mod run;
 
 use pain001::pain001;
-use payments_domain::{Currency, Iban, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer};
+use payments_domain::{
+    Currency, Iban, Id, Money, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer,
+    write::AsJson,
+};
 pub(crate) use run::{ClosePayoutRun, OpenPayoutRun, PayMerchant};
-use run::{PaidRun, pay_out};
+use run::{PaidRun, Unpaid, pay_out};
 
 const HEADER: [&str; 7] = ["id", "merchant", "name", "iban", "currency", "amount", "reference"];
 
@@ -89,29 +96,64 @@ pub(crate) async fn payout(
     let mut operator = progress.unless_stopped(Operator::<Store>::open(&store)).await??;
     let paid = pay_out(&mut operator, run, delay, progress).await;
     operator.close().await;
-    let PaidRun { payouts, left_out } = paid?;
+    let paid = paid?;
+    let payouts = &paid.payouts;
     let content = match debtor {
-        None => csv(&payouts, run.day).map(Some).map_err(io::Error::from),
-        Some(debtor) => pain001(&payouts, run.day, &debtor),
+        None => csv(payouts, run.day).map(Some).map_err(io::Error::from),
+        Some(debtor) => pain001(payouts, run.day, &debtor),
     };
     let written = match content.map_err(unwritable)? {
         Some(content) => file.save(&content),
-        None => {
-            progress.print(&"payout: there are no transfers, so there is no file");
-            file.remove()
-        }
+        None => file.remove(),
     };
     written.map_err(unwritable)?;
-    if !left_out.is_empty() {
-        progress.print(&warning(&left_out));
+    for line in report(run, &paid) {
+        progress.print(&format_args!("payout: {line}"));
     }
     Ok(())
 }
 
+/// What the run has done, in lines.
+fn report(run: PayoutRun, paid: &PaidRun) -> Vec<String> {
+    let PaidRun { payouts, was_closed, unpaid } = paid;
+    let mut sums = BTreeMap::<Currency, i64>::new();
+    for Payout { transfer: Transfer { amount, .. }, .. } in payouts {
+        let sum = sums.entry(amount.currency).or_default();
+        *sum = sum.saturating_add(amount.minor);
+    }
+    let sums = sums
+        .into_iter()
+        .map(|(currency, minor)| format!("{currency} {}", Money { currency, minor }.decimal()));
+    let (day, count, sums) = (run.day, payouts.len(), sums.collect::<Vec<_>>().join(", "));
+    let Unpaid { held, nameless, not_reached, waiting } = unpaid;
+    let mut lines = vec![match (was_closed, count) {
+        (_, 0) => format!("{day}: nobody is paid, and the day stays open"),
+        (false, _) => format!("{day}: {count} transfers, {sums}"),
+        (true, _) => format!(
+            "{day} was closed before: the same {count} transfers, {sums}; merchants that wait for \
+             another day: {waiting}"
+        ),
+    }];
+    if *held > 0 {
+        lines.push(format!("merchants whose payouts are held: {held}"));
+    }
+    if !nameless.is_empty() {
+        let ids: Vec<_> = nameless.iter().map(Id::to_string).collect();
+        lines.push(format!(
+            "merchants whose account has no name, which set-bank gives it: {}",
+            ids.join(", ")
+        ));
+    }
+    if !not_reached.is_empty() {
+        lines.push(not_reached_by_sepa(not_reached));
+    }
+    lines
+}
+
 /// Names the currencies and countries of merchants that SEPA does not reach.
-fn warning(left_out: &[(Currency, Iban)]) -> String {
+fn not_reached_by_sepa(left_out: &[AsJson<(Currency, Iban)>]) -> String {
     let (mut currencies, mut countries) = (BTreeSet::new(), BTreeSet::new());
-    for (currency, iban) in left_out {
+    for AsJson((currency, iban)) in left_out {
         if *currency == Currency::EUR {
             countries.insert(iban.country());
         } else {
@@ -123,7 +165,7 @@ fn warning(left_out: &[(Currency, Iban)]) -> String {
         false => names.into_iter().collect::<Vec<_>>().join(", "),
     };
     format!(
-        "payout: merchants with a balance that SEPA does not reach: {}. Currencies that are not EUR: \
+        "merchants with a balance that SEPA does not reach: {}. Currencies that are not EUR: \
          {}. Countries that are not in the list {SEPA_EDITION}: {}. If a country has joined SEPA \
          since, upgrade payments-svc. To pay these merchants otherwise, run the command with \
          --format csv and another file.",

@@ -18,6 +18,8 @@ use tokio::{
     time::{Duration, sleep},
 };
 
+use crate::live::standing;
+
 pub(crate) const DANISH: &str = "DK5000400440116243";
 pub(crate) const GERMAN: &str = "DE89370400440532013000";
 
@@ -446,6 +448,39 @@ async fn held_captures_are_exact_while_captures_are_booked() {
     for merchant in &merchants {
         assert_eq!(merchant.sum_of_lines().await, 60 * 950);
     }
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn a_run_says_what_it_did_and_closes_no_day_on_which_nobody_is_paid() {
+    let service = Service::with(&[]).await;
+    let run = async || {
+        let options = ["--test", "--day", "2026-11-20"];
+        let (succeeded, stderr) =
+            try_to_pay_out(service.data(), &options, &file(service.data())).await;
+        assert!(succeeded, "{stderr}");
+        stderr
+    };
+    assert_eq!(run().await, "payout: 2026-11-20: nobody is paid, and the day stays open\n");
+    let nameless = merchant(&service, "EUR", None, Some(DANISH)).await;
+    nameless.pay("EUR", 995).await.capture(995).await;
+    let held = funded(&service, Some(DANISH)).await;
+    let arguments = ["hold", &held.id, "--payouts", "--reason", "x"];
+    let _ = standing::run(service.data(), &arguments).await;
+    let others = format!(
+        "payout: merchants whose payouts are held: 1\n\
+         payout: merchants whose account has no name, which set-bank gives it: {}\n",
+        nameless.id
+    );
+    let nobody = format!("payout: 2026-11-20: nobody is paid, and the day stays open\n{others}");
+    assert_eq!(run().await, nobody);
+    let _ = [funded(&service, Some(DANISH)).await, funded(&service, Some(GERMAN)).await];
+    assert_eq!(run().await, format!("payout: 2026-11-20: 2 transfers, EUR 18.90\n{others}"));
+    let late = funded(&service, Some(DANISH)).await;
+    let closed = "payout: 2026-11-20 was closed before: the same 2 transfers, EUR 18.90; merchants that \
+                  wait for another day: 1\n";
+    assert_eq!(run().await, format!("{closed}{others}"));
+    assert_eq!(late.balance().await, 945);
     service.stop().await.agrees().await;
 }
 

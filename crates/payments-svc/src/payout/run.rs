@@ -1,7 +1,7 @@
 //! A run of payouts, as orders: begin it, pay each merchant, close it.
 //!
 //! A run may be interrupted at any point and started again: a write pays one merchant at most once
-//! in a run, and a closed run makes no more payouts.
+//! in a run, and a closed run makes no more payouts. A run that has paid nobody stays open.
 
 use std::time::Duration;
 
@@ -10,46 +10,63 @@ use common::{
     progress::Progress,
 };
 use payments_domain::{
-    Currency, Iban, Id, Payout, PayoutRequest, PayoutRun, actions,
-    write::{AsJson, PayoutRow},
+    Currency, Iban, Id, Merchant, Payout, PayoutRequest, PayoutRun, actions,
+    write::{AsJson, PayoutRow, PayoutRunRow},
 };
 use serde::{Deserialize, Serialize};
 
 use super::PayoutError;
 use crate::store::Store;
 
-/// A complete run of payouts.
+/// What a run has done.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PaidRun {
     /// In the order in which they were made. A closed run returns the same payouts again.
     pub(super) payouts: Vec<Payout>,
-    /// The currencies and accounts of merchants that have a balance but are not paid, because the
-    /// format of the run does not reach them. Empty if the run was closed before.
-    pub(super) left_out: Vec<(Currency, Iban)>,
+    /// Whether the run was closed before. Then the others wait for the next one.
+    pub(super) was_closed: bool,
+    /// The merchants with a balance and an account that the run does not pay.
+    pub(super) unpaid: Unpaid,
 }
 
-/// Pays the merchants of the run that its format reaches, and closes it, unless it is closed.
-/// Captures younger than `delay` are not paid.
+/// The merchants with a balance and an account, except those to pay.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Unpaid {
+    /// The number of those whose payouts are held.
+    pub(super) held: u64,
+    /// Those without a name for the account.
+    pub(super) nameless: Vec<Id>,
+    /// The currencies and accounts that the format of the run does not reach.
+    pub(super) not_reached: Vec<AsJson<(Currency, Iban)>>,
+    /// The number of those that wait for the next run, because this one was closed before.
+    pub(super) waiting: usize,
+}
+
+/// Pays the merchants of the run, and closes it, unless it is closed or has paid nobody. Captures
+/// younger than `delay` are not paid.
 pub(super) async fn pay_out(
     operator: &mut Operator<Store>,
     run: PayoutRun,
     delay: Duration,
     progress: &Progress,
 ) -> Result<PaidRun, PayoutError> {
-    let begun = operator.send(OpenPayoutRun(AsJson(run))).await?;
-    progress.begin("merchants", begun.reached.len().try_into().unwrap_or(u64::MAX));
-    for merchant in begun.reached {
+    let BegunRun { was_closed, due, mut unpaid } =
+        operator.send(OpenPayoutRun(AsJson(run))).await?;
+    if was_closed {
+        unpaid.waiting = due.len();
+    } else {
+        progress.begin("merchants", due.len().try_into().unwrap_or(u64::MAX));
+        for merchant in due {
+            progress.check()?;
+            // The write does nothing if another command has paid the merchant in the meantime.
+            operator.send(PayMerchant { run: AsJson(run), merchant, delay }).await?;
+            progress.advance();
+        }
         progress.check()?;
-        // The write does nothing if another command has paid the merchant in the meantime.
-        operator.send(PayMerchant { run: AsJson(run), merchant, delay }).await?;
-        progress.advance();
     }
-    progress.check()?;
     let payouts = operator.send(ClosePayoutRun(AsJson(run))).await?;
-    Ok(PaidRun {
-        payouts: payouts.into_iter().map(|AsJson(row)| row.payout()).collect(),
-        left_out: begun.left_out.into_iter().map(|AsJson(account)| account).collect(),
-    })
+    let payouts = payouts.into_iter().map(|AsJson(row)| row.payout()).collect();
+    Ok(PaidRun { payouts, was_closed, unpaid })
 }
 
 /// Begins a run, and finds the merchants with a balance.
@@ -59,10 +76,10 @@ pub(crate) struct OpenPayoutRun(AsJson<PayoutRun>);
 /// A run that has begun.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct BegunRun {
+    was_closed: bool,
     /// The merchants to pay.
-    reached: Vec<Id>,
-    /// As [`PaidRun::left_out`].
-    left_out: Vec<AsJson<(Currency, Iban)>>,
+    due: Vec<Id>,
+    unpaid: Unpaid,
 }
 
 impl Order<Store> for OpenPayoutRun {
@@ -72,12 +89,18 @@ impl Order<Store> for OpenPayoutRun {
     async fn carry_out(self, store: &Store) -> Result<BegunRun, OrderError> {
         let Self(AsJson(run)) = self;
         store.execute(actions::OpenPayoutRun(run)).await?;
-        let mut begun = BegunRun { reached: Vec::new(), left_out: Vec::new() };
-        for (merchant, currency, iban) in store.merchants_to_pay(run).await? {
-            if run.format.reaches(currency, &iban) {
-                begun.reached.push(merchant);
-            } else {
-                begun.left_out.push(AsJson((currency, iban)));
+        let row = store.row::<PayoutRunRow>(&PayoutRunRow::key_of(run)).await?;
+        let was_closed = row.is_some_and(|row| row.closed);
+        let mut begun = BegunRun { was_closed, due: Vec::new(), unpaid: Unpaid::default() };
+        for Merchant { id, details, standing, .. } in store.merchants_to_pay(run.test).await? {
+            let unpaid = &mut begun.unpaid;
+            match (&details.iban, details.payee()) {
+                _ if standing.holds_payouts => unpaid.held = unpaid.held.saturating_add(1),
+                (Some(iban), _) if !run.format.reaches(details.currency, iban) => {
+                    unpaid.not_reached.push(AsJson((details.currency, iban.clone())));
+                }
+                (_, None) => unpaid.nameless.push(id),
+                _ => begun.due.push(id),
             }
         }
         Ok(begun)
@@ -105,7 +128,7 @@ impl Order<Store> for PayMerchant {
     }
 }
 
-/// Closes a run, and returns its payouts.
+/// Closes a run that has paid somebody, and returns its payouts.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ClosePayoutRun(AsJson<PayoutRun>);
 
@@ -115,6 +138,9 @@ impl Order<Store> for ClosePayoutRun {
 
     async fn carry_out(self, store: &Store) -> Result<Vec<AsJson<PayoutRow>>, OrderError> {
         let Self(AsJson(run)) = self;
+        if store.payouts_of_run(run).await?.is_empty() {
+            return Ok(Vec::new());
+        }
         store.execute(actions::ClosePayoutRun(run)).await?;
         Ok(store.payouts_of_run(run).await?.into_iter().map(AsJson).collect())
     }

@@ -2,20 +2,20 @@
 
 use std::sync::LazyLock;
 
-use common::sql::{Columns, Group as _};
-use payments_domain::{Currency, Iban, Id, PayoutRun, write::PayoutRow};
+use common::sql::{Group as _, Stored as _};
+use payments_domain::{Merchant, PayoutRun, write::PayoutRow};
 
 use super::{Store, StoreError, rows};
 
-/// Selects merchants with a bank account and a positive balance. Selects no rows if the run is
-/// closed.
-const MERCHANTS_TO_PAY: &str = "SELECT id, currency, iban
-     FROM merchants JOIN balances ON balances.merchant = id
-     WHERE NOT EXISTS (
-         SELECT 1 FROM payout_runs
-         WHERE day = $1 AND payout_runs.test = $2 AND format = $3 AND closed
-     ) AND merchants.test = $2 AND iban IS NOT NULL
-     GROUP BY id HAVING sum(balance) > 0 ORDER BY id";
+/// Selects merchants with a bank account and a positive balance.
+static MERCHANTS_TO_PAY: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {} FROM merchants JOIN balances ON balances.merchant = id
+         WHERE merchants.test = $1 AND iban IS NOT NULL
+         GROUP BY id HAVING sum(balances.balance) > 0 ORDER BY id",
+        Merchant::of("merchants")
+    )
+});
 
 /// The payouts of a run, in order of creation.
 static PAYOUTS: LazyLock<String> = LazyLock::new(|| {
@@ -26,15 +26,9 @@ static PAYOUTS: LazyLock<String> = LazyLock::new(|| {
 });
 
 impl Store {
-    /// The merchants with a balance and an account, and their currencies and accounts. None if the
-    /// run is closed.
-    pub(crate) async fn merchants_to_pay(
-        &self,
-        run: PayoutRun,
-    ) -> Result<Vec<(Id, Currency, Iban)>, StoreError> {
-        let account =
-            |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?, columns.read()?));
-        self.query_all(MERCHANTS_TO_PAY, &rows::payout_run(&run), account).await
+    /// The merchants with a balance and an account.
+    pub(crate) async fn merchants_to_pay(&self, test: bool) -> Result<Vec<Merchant>, StoreError> {
+        self.query_all(&MERCHANTS_TO_PAY, &[test.param()], Merchant::read).await
     }
 
     /// The payouts of a run, in order of creation.

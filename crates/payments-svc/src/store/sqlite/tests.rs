@@ -408,7 +408,7 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
 /// Pays all merchants of a run and closes it.
 async fn pay_out(store: &Store, run: PayoutRun) -> Vec<PayoutRow> {
     store.execute(OpenPayoutRun(run)).await.unwrap();
-    for (merchant, ..) in store.merchants_to_pay(run).await.unwrap() {
+    for Merchant { id: merchant, .. } in store.merchants_to_pay(run.test).await.unwrap() {
         let delay = Duration::ZERO;
         store.execute(PayOut(PayoutRequest { run, merchant, delay })).await.unwrap();
     }
