@@ -8,7 +8,10 @@ use blackbox::{
 use serde_json::{Value, json};
 
 use super::Live;
-use crate::payouts::{DANISH, GERMAN, funded, pay_out, transfers};
+use crate::{
+    payouts::{DANISH, GERMAN, funded, pay_out, transfers},
+    replicas::two,
+};
 
 /// The exit code of a command, and what it prints.
 async fn try_to_run(place: &Stopped, arguments: &[&str]) -> (i32, String) {
@@ -88,6 +91,27 @@ async fn a_held_merchant_takes_no_payment_and_captures_nothing() {
     let what = ["payments", "payouts", "reason"].map(|name| released[name].clone());
     assert_eq!(what, [json!(false), json!(false), Value::Null]);
     service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn both_replicas_obey_a_hold_at_once() {
+    let (_cluster, [one, other]) = two(&[]).await;
+    let merchant = one.merchant().await;
+    let paid = merchant.pay("EUR", 1000).await;
+    hold(other.data(), &merchant, &["--payments"]).await;
+    for service in [&one, &other] {
+        let app = merchant.app.at(service);
+        let merchant = merchant.by(&app);
+        let answer = merchant.charge(&merchant.payment(Card::VISA, "EUR", 100)).await.expect(400);
+        assert_eq!(answer.json()["code"], 27);
+        let answer = paid.by(&app).ask(Move::Capture, &json!({ "amount": 100 })).await.expect(400);
+        assert_eq!(answer.json()["error"], "merchant_held");
+    }
+    release(one.data(), &merchant).await;
+    paid.by(&merchant.app.at(&other)).capture(100).await;
+    for service in [one, other] {
+        service.stop().await.agrees().await;
+    }
 }
 
 #[tokio::test]
