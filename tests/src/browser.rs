@@ -107,9 +107,10 @@ impl Page {
             ClientBuilder::new(HttpConnector::new()).capabilities(wanted).connect(&address).await;
         let client = client.unwrap_or_else(|error| panic!("no chromium ({INSTALL}): {error}"));
         let id = client.session_id().await.expect("chromedriver answers").expect("a session");
-        client.goto(url).await.expect("the page loads");
         let session = format!("{address}/session/{id}");
-        Self { client, session, allowed: Cell::new(&[]), driver, _profile: profile }
+        let page = Self { client, session, allowed: Cell::new(&[]), driver, _profile: profile };
+        page.go(url).await;
+        page
     }
 
     async fn close(mut self) {
@@ -120,6 +121,8 @@ impl Page {
     /// Opens an address, as typed into the address bar.
     pub async fn go(&self, url: &str) {
         self.client.goto(url).await.expect(url);
+        // On a busy machine, chromedriver may return before the page is there.
+        self.until("document.readyState === 'complete' && location.href !== 'about:blank'").await;
     }
 
     /// Presses the browser's back button.

@@ -124,15 +124,21 @@ fn report(run: PayoutRun, paid: &PaidRun) -> Vec<String> {
     let sums = sums
         .into_iter()
         .map(|(currency, minor)| format!("{currency} {}", Money { currency, minor }.decimal()));
-    let (day, count, sums) = (run.day, payouts.len(), sums.collect::<Vec<_>>().join(", "));
+    let (day, sums) = (run.day, sums.collect::<Vec<_>>().join(", "));
+    let transfers = match payouts.len() {
+        1 => "1 transfer".to_owned(),
+        count => format!("{count} transfers"),
+    };
     let Unpaid { held, nameless, not_reached, waiting } = unpaid;
-    let mut lines = vec![match (was_closed, count) {
-        (_, 0) => format!("{day}: nobody is paid, and the day stays open"),
-        (false, _) => format!("{day}: {count} transfers, {sums}"),
-        (true, _) => format!(
-            "{day} was closed before: the same {count} transfers, {sums}; merchants that wait for \
-             another day: {waiting}"
-        ),
+    let mut lines = vec![if payouts.is_empty() {
+        format!("{day}: nobody is paid, and the day stays open")
+    } else if *was_closed {
+        format!(
+            "{day} was closed before: {transfers}, {sums}; merchants that wait for another day: \
+             {waiting}"
+        )
+    } else {
+        format!("{day}: {transfers}, {sums}")
     }];
     if *held > 0 {
         lines.push(format!("merchants whose payouts are held: {held}"));

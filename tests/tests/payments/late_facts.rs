@@ -184,9 +184,11 @@ impl Shop {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "a failed test has to be repeated with its seed")]
 async fn the_books_follow(ways: impl Fn(u64) -> Ways) {
     for _ in 0..rounds(1, 20) {
         let seed = seed();
+        println!("SEED={seed}");
         let mut shop = Shop::new(ways(seed), StdRng::seed_from_u64(seed)).await;
         for _ in 0..rounds(3, 10) {
             for _ in 0..20 {

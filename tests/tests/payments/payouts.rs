@@ -477,7 +477,7 @@ async fn a_run_says_what_it_did_and_closes_no_day_on_which_nobody_is_paid() {
     let _ = [funded(&service, Some(DANISH)).await, funded(&service, Some(GERMAN)).await];
     assert_eq!(run().await, format!("payout: 2026-11-20: 2 transfers, EUR 18.90\n{others}"));
     let late = funded(&service, Some(DANISH)).await;
-    let closed = "payout: 2026-11-20 was closed before: the same 2 transfers, EUR 18.90; merchants that \
+    let closed = "payout: 2026-11-20 was closed before: 2 transfers, EUR 18.90; merchants that \
                   wait for another day: 1\n";
     assert_eq!(run().await, format!("{closed}{others}"));
     assert_eq!(late.balance().await, 945);
