@@ -215,6 +215,14 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// The number of items of an optional list.
+    pub(crate) fn length(&mut self, name: &'static str) -> Result<usize, Reported> {
+        let items = self.value(name, |value| {
+            serde_json::from_str::<Vec<&RawValue>>(value.get()).map_err(|_| "must be a list".into())
+        });
+        Ok(items?.map_or(0, |items| items.len()))
+    }
+
     /// Reads optional custom data. JSON keeps its order and its numbers; white space between tokens
     /// is removed.
     pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<CustomData>, Reported> {

@@ -117,11 +117,15 @@ fn dispute(
 ) -> Result<Content, Reported> {
     let (currency, claim) = claim(dispute, default_due)?;
     let status = dispute.required("status", str::parse::<String>)?;
+    let has_moved_money = dispute.length("balance_transactions")? > 0;
     let id = claim.dispute.clone();
     let decided = |decision| AcquirerEvent::Decided { dispute: id, decision };
     let facts = match status.as_str() {
         "won" => vec![AcquirerEvent::Opened(claim), decided(Decision::Won)],
         "lost" => vec![AcquirerEvent::Opened(claim), decided(Decision::Lost)],
+        "prevented" if has_moved_money => {
+            vec![AcquirerEvent::Opened(claim), decided(Decision::Prevented)]
+        }
         "prevented" => vec![decided(Decision::Prevented)],
         _ if is_withdrawn => vec![AcquirerEvent::Opened(claim)],
         "needs_response" | "under_review" => vec![AcquirerEvent::Opened(claim)],
