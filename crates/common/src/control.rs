@@ -12,7 +12,7 @@
 use std::{
     error::Error,
     fs::{self, File, Permissions},
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Write as _},
     os::{fd::AsRawFd as _, unix::fs::PermissionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
@@ -340,6 +340,16 @@ pub async fn send<S: ControlledStore, O: Order<S>>(
     let outcome = operator.send(order).await;
     operator.close().await;
     Ok(outcome?)
+}
+
+/// A command that consists of one order, and prints its outcome.
+pub async fn print<S: ControlledStore, O: Order<S, Outcome = String>>(
+    config: &S::Config,
+    order: O,
+) -> Result<(), CommandError> {
+    let outcome = send::<S, _>(config, order).await?;
+    let printed = writeln!(io::stdout(), "{outcome}");
+    Ok(printed.map_err(|error| OrderError::of(USAGE, &error))?)
 }
 
 /// A connection to the service that owns the store.

@@ -105,10 +105,6 @@ impl Standing {
         let (holds_payments, holds_payouts) = (false, false);
         Self { approved, holds_payments, holds_payouts, hold_reason: None, held_since: None }
     }
-
-    pub fn is_held(&self) -> bool {
-        self.holds_payments || self.holds_payouts
-    }
 }
 
 row! {

@@ -1,7 +1,5 @@
 //! The subcommand `new-key`: a further API key of an app that lost all of its keys.
 
-use std::io::{self, Write as _};
-
 use common::{
     control::{self, CommandError, Order, OrderError},
     exit::USAGE,
@@ -24,9 +22,7 @@ use crate::{
 pub(crate) async fn new_key(config: &Config, options: NewKeyOptions) -> Result<(), CommandError> {
     let NewKeyOptions { app, name, replace } = options;
     let order = NewKey { app, name: name.map(|name| name.as_str().to_owned()), replace };
-    let key = control::send::<Store, _>(&config.store()?, order).await?;
-    let printed = writeln!(io::stdout(), "{key}");
-    Ok(printed.map_err(|error| OrderError::of(USAGE, &error))?)
+    control::print::<Store, _>(&config.store()?, order).await
 }
 
 /// Creates an API key of an app.

@@ -1,8 +1,6 @@
 //! The subcommands `hold`, `release`, `approve` and `set-bank`: what an operator decides about a
 //! merchant. A repeat changes nothing and prints the same.
 
-use std::io::{self, Write as _};
-
 use common::{
     control::{self, CommandError, Order, OrderError},
     exit::USAGE,
@@ -50,9 +48,7 @@ async fn send<O: Order<Store, Outcome = String>>(
     config: &Config,
     order: O,
 ) -> Result<(), CommandError> {
-    let outcome = control::send::<Store, _>(&config.store()?, order).await?;
-    let printed = writeln!(io::stdout(), "{outcome}");
-    Ok(printed.map_err(|error| OrderError::of(USAGE, &error))?)
+    control::print::<Store, _>(&config.store()?, order).await
 }
 
 #[derive(Serialize, Deserialize)]

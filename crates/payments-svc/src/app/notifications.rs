@@ -259,9 +259,7 @@ impl Payments {
             last = (newest.until, newest.transaction);
             for OpenAuthorization { transaction, authorization, .. } in open {
                 if self.acquirers.has_ended(acquirer, &authorization).await? {
-                    let (id, event) = (AcquirerId::of_end(transaction), AcquirerEvent::Expired);
-                    let notification = Notification { id, transaction, created: now, event };
-                    self.book_notification(notification).await?;
+                    self.end_authorization(transaction, now).await?;
                 }
             }
         }
@@ -374,6 +372,17 @@ impl Payments {
         Ok(true)
     }
 
+    /// Voids the rest of an authorization that its acquirer ended at this time.
+    async fn end_authorization(
+        &self,
+        transaction: Id,
+        created: Timestamp,
+    ) -> Result<(), NotificationError> {
+        let (id, event) = (AcquirerId::of_end(transaction), AcquirerEvent::Expired);
+        let notification = Notification { id, transaction, created, event };
+        self.book_notification(notification).await.map(drop)
+    }
+
     /// Voids the rest of authorizations that their acquirers have ended by now. Each is looked at
     /// once, because what is pending never grows.
     pub(crate) async fn void_ended(&self) -> Result<(), NotificationError> {
@@ -381,9 +390,7 @@ impl Payments {
             let ended = self.store.ended_authorizations().await?;
             let Some((_, last)) = ended.last().copied() else { return Ok(()) };
             for (transaction, until) in ended {
-                let (id, event) = (AcquirerId::of_end(transaction), AcquirerEvent::Expired);
-                let notification = Notification { id, transaction, created: until, event };
-                self.book_notification(notification).await?;
+                self.end_authorization(transaction, until).await?;
             }
             let cursor = SaveExpiryCursor { through: None, ended: Some(last) };
             self.store.write(cursor).await??;

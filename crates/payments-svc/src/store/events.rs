@@ -145,7 +145,7 @@ impl Store {
     }
 
     /// Reads the rows with these IDs.
-    pub(super) async fn by_id<T: Send + 'static>(
+    async fn by_id<T: Send + 'static>(
         &self,
         (columns, from): (String, &str),
         ids: &[Id],
@@ -161,7 +161,8 @@ impl Store {
         Ok(self.query_all(&sql, &params, read).await?.into_iter().collect())
     }
 
-    async fn rows_by_id<R: Row + Send + 'static>(
+    /// Reads whole rows, whose keys are IDs.
+    pub(super) async fn rows_by_id<R: Row + Send + 'static>(
         &self,
         ids: &[Id],
     ) -> Result<HashMap<Id, R>, StoreError> {

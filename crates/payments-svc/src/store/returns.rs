@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use common::sql::{Group as _, Stored as _};
+use common::sql::Stored as _;
 use payments_domain::{Id, Payout, SepaMessage, write::PayoutRow};
 
 use super::{Store, StoreError};
@@ -25,7 +25,7 @@ impl Store {
         &self,
         ids: &[Id],
     ) -> Result<HashMap<Id, Payout>, StoreError> {
-        let found = self.by_id((PayoutRow::of("payouts"), "payouts"), ids, PayoutRow::read).await?;
+        let found = self.rows_by_id::<PayoutRow>(ids).await?;
         Ok(found.into_iter().map(|(id, row)| (id, row.payout())).collect())
     }
 

@@ -22,16 +22,17 @@ use super::{
     event::{self, TYPES},
 };
 
-/// The number of events on a page: few enough that an answer is not too long.
-const PAGE: &str = "50";
+/// The number of objects on a page: few enough that an answer is not too long.
+pub(super) const PAGE_SIZE: &str = "50";
 
 /// The code of a refusal, because Stripe does not know an object.
 const MISSING: &str = "resource_missing";
 
+/// A page of a list.
 #[derive(Deserialize)]
-struct Events {
-    data: Vec<Box<RawValue>>,
-    has_more: bool,
+pub(super) struct Page {
+    pub(super) data: Vec<Box<RawValue>>,
+    pub(super) has_more: bool,
 }
 
 #[derive(Deserialize)]
@@ -74,21 +75,21 @@ impl Stripe {
     }
 
     /// Goes back to the last page. `has_more` says whether there is a newer one.
-    async fn oldest_events(&self, timeout: Duration) -> Result<Events, NoAnswer> {
+    async fn oldest_events(&self, timeout: Duration) -> Result<Page, NoAnswer> {
         let mut events = self.events(None, timeout).await?;
         let mut has_newer = false;
         while let (true, Some(oldest)) = (events.has_more, events.data.last()) {
             let place = ("starting_after", &*Head::of(oldest)?.id);
             (events, has_newer) = (self.events(Some(place), timeout).await?, true);
         }
-        Ok(Events { has_more: has_newer, ..events })
+        Ok(Page { has_more: has_newer, ..events })
     }
 
     async fn events(
         &self,
         place: Option<(&str, &str)>,
         timeout: Duration,
-    ) -> Result<Events, NoAnswer> {
+    ) -> Result<Page, NoAnswer> {
         let path = path(place);
         let events = tokio::time::timeout(timeout, self.client.get(&path)).await;
         Ok(events.map_err(|_| NoAnswer::Timeout)??)
@@ -97,7 +98,7 @@ impl Stripe {
 
 fn path(place: Option<(&str, &str)>) -> String {
     let mut query = Serializer::new(String::new());
-    query.append_pair("limit", PAGE).extend_pairs(TYPES.map(|kind| ("types[]", kind)));
+    query.append_pair("limit", PAGE_SIZE).extend_pairs(TYPES.map(|kind| ("types[]", kind)));
     query.extend_pairs(place);
     format!("v1/events?{}", query.finish())
 }

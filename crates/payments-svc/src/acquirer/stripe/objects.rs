@@ -4,25 +4,15 @@
 use std::time::Duration;
 
 use payments_domain::AcquirerId;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use url::form_urlencoded::Serializer;
 
 use super::{
     super::{Facts, FactsQuestion, NoAnswer, ObjectKind, report::AcquirerFact},
     Stripe, StripeError, event,
+    facts::{PAGE_SIZE, Page},
 };
 
-/// The number of objects on a page: few enough that an answer is not too long.
-const PAGE: &str = "50";
-
 const DAY: Duration = Duration::from_secs(24 * 3600);
-
-#[derive(Deserialize)]
-struct Objects {
-    data: Vec<Box<RawValue>>,
-    has_more: bool,
-}
 
 impl ObjectKind {
     fn path(self) -> &'static str {
@@ -44,7 +34,7 @@ impl ObjectKind {
 
 fn path(kind: ObjectKind, oldest: i64, after: Option<&AcquirerId>) -> String {
     let mut query = Serializer::new(String::new());
-    query.append_pair("limit", PAGE).append_pair("created[gte]", &oldest.to_string());
+    query.append_pair("limit", PAGE_SIZE).append_pair("created[gte]", &oldest.to_string());
     query.extend_pairs(after.map(|after| ("starting_after", after.as_str())));
     format!("{}?{}", kind.path(), query.finish())
 }
@@ -58,7 +48,7 @@ impl Stripe {
         FactsQuestion { now, due_after, .. }: FactsQuestion,
     ) -> Result<Facts, NoAnswer> {
         let oldest = now.checked_sub(kind.max_age()).unwrap_or_default().as_second();
-        let Objects { data, has_more } = self.client.get(&path(kind, oldest, after)).await?;
+        let Page { data, has_more } = self.client.get(&path(kind, oldest, after)).await?;
         let facts = data.iter().map(|object| {
             AcquirerFact::read(object, |fields| event::object(kind, fields, (now, due_after)))
         });
