@@ -9,7 +9,7 @@ use std::{
 
 use bytesize::ByteSize;
 use clap::{
-    Args, Parser, Subcommand, ValueEnum,
+    ArgGroup, Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use common::{
@@ -21,7 +21,7 @@ use common::{
 use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use payments_domain::{
-    AcquirerName, Bic, Debtor, Iban, Id, Money, Name, Notes, PayoutFormat, Ppm, Pricing, SepaName,
+    AcquirerName, Bic, Debtor, Iban, Id, Money, Name, Notes, Ppm, Pricing, SepaName,
 };
 use url::{Host, Url};
 
@@ -82,8 +82,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ID")]
         since: Option<Id>,
     },
-    /// Pay out the positive balances of merchants with an IBAN: book the payouts, and write a file
-    /// of the transfers; a repeat for the same day writes the same file
+    /// Pay out the positive balances of merchants with an IBAN: book the payouts, and write
+    /// files of the transfers; a repeat for the same day writes the same files
     Payout(PayoutOptions),
     /// Compare an acquirer's settlement file with the books, and print every difference as CSV; exits
     /// 0 if there are none, and 1 if there are some
@@ -181,6 +181,7 @@ pub(crate) struct NewKeyOptions {
 
 /// The options of the subcommand `payout`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("files").args(["pain001", "csv"]).required(true).multiple(true)))]
 pub(crate) struct PayoutOptions {
     /// Day of the payouts, such as 2026-11-21; default: today in UTC
     #[arg(long)]
@@ -190,14 +191,15 @@ pub(crate) struct PayoutOptions {
     #[arg(long)]
     pub(crate) test: bool,
 
-    /// Format of the file; pain001 is a SEPA credit transfer, which pays only merchants with euros
-    /// and an account in SEPA
-    #[arg(long, default_value = "csv", value_parser = payout_format())]
-    pub(crate) format: PayoutFormat,
+    /// File to write as a SEPA credit transfer (pain.001.001.09); pays the merchants with euros and
+    /// an account in SEPA; an existing file is overwritten
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pain001: Option<PathBuf>,
 
-    /// File to write; an existing one is overwritten
-    #[arg(long)]
-    pub(crate) to: PathBuf,
+    /// File to write as CSV; pays everybody whom no SEPA credit transfer pays; an existing file is
+    /// overwritten
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
 }
 
 /// The options of the subcommand `reconcile`.
@@ -412,15 +414,15 @@ pub(crate) struct PayoutConfig {
     #[arg(long, env = "PAYMENTS_PAYOUT_DELAY", default_value = "0s", value_parser = duration)]
     pub(crate) payout_delay: Duration,
 
-    /// Name of the owner of the account that pays; required with payout --format pain001
+    /// Name of the owner of the account that pays; required with payout --pain001
     #[arg(long, env = "PAYMENTS_PAYOUT_NAME")]
     pub(crate) payout_name: Option<SepaName>,
 
-    /// IBAN of the account that pays; required with payout --format pain001
+    /// IBAN of the account that pays; required with payout --pain001
     #[arg(long, env = "PAYMENTS_PAYOUT_IBAN", value_parser = Iban::new)]
     pub(crate) payout_iban: Option<Iban>,
 
-    /// BIC of the bank that pays; required with payout --format pain001
+    /// BIC of the bank that pays; required with payout --pain001
     #[arg(long, env = "PAYMENTS_PAYOUT_BIC")]
     pub(crate) payout_bic: Option<Bic>,
 }
@@ -515,11 +517,6 @@ fn live_acquirer() -> impl TypedValueParser<Value = AcquirerName> {
     let live = [AcquirerName::Http, AcquirerName::Stripe];
     PossibleValuesParser::new(live.map(AcquirerName::name))
         .try_map(|name| AcquirerName::from_name(&name).ok_or("must be an acquirer"))
-}
-
-fn payout_format() -> impl TypedValueParser<Value = PayoutFormat> {
-    PossibleValuesParser::new(PayoutFormat::ALL.map(PayoutFormat::name))
-        .try_map(|name| PayoutFormat::from_name(&name).ok_or("must be a format"))
 }
 
 fn client_id(text: &str) -> Result<ClientId, String> {

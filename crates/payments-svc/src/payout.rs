@@ -16,7 +16,7 @@ use common::{
 use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
-    config::{Config, PayoutOptions},
+    config::{Config, PayoutConfig, PayoutOptions},
     file::NewFile,
     formula,
     store::{Store, now},
@@ -27,7 +27,7 @@ mod run;
 
 use pain001::pain001;
 use payments_domain::{
-    Currency, Iban, Id, Money, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer,
+    Currency, Debtor, Iban, Id, Money, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer,
     write::AsJson,
 };
 pub(crate) use run::{ClosePayoutRun, OpenPayoutRun, PayMerchant};
@@ -45,8 +45,8 @@ pub(crate) enum PayoutError {
     #[error("--day is {0}: must not be in the future")]
     TooEarly(Date),
     #[error(
-        "--format is pain001, which requires the account that pays: set PAYMENTS_PAYOUT_NAME, \
-         PAYMENTS_PAYOUT_IBAN and PAYMENTS_PAYOUT_BIC"
+        "--pain001 requires the account that pays: set PAYMENTS_PAYOUT_NAME, PAYMENTS_PAYOUT_IBAN \
+         and PAYMENTS_PAYOUT_BIC"
     )]
     NoDebtor,
     #[error(transparent)]
@@ -71,50 +71,102 @@ impl Fatal for PayoutError {
     }
 }
 
-/// Books the payouts of a day (today in UTC by default), and writes their transfers to a file. If
-/// the run of that day is complete, it books nothing and writes the same file again.
+/// Books the payouts of a day (today in UTC by default), and writes their transfers to a file of each
+/// format. If the run of that day is complete, it books nothing and writes the same files again.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn payout(
     config: &Config,
     options: &PayoutOptions,
     progress: &Progress,
 ) -> Result<(), PayoutError> {
-    let PayoutOptions { day, test, format, to } = options;
-    let today = now().to_zoned(TimeZone::UTC).date();
-    let run = PayoutRun { day: day.unwrap_or(today), test: *test, format: *format };
-    if run.day > today {
-        return Err(PayoutError::TooEarly(run.day));
-    }
-    let debtor = match format {
-        PayoutFormat::Csv => None,
-        PayoutFormat::Pain001 => Some(config.payouts.debtor().ok_or(PayoutError::NoDebtor)?),
+    let day = now().to_zoned(TimeZone::UTC).date();
+    let day = match options.day {
+        Some(future) if future > day => return Err(PayoutError::TooEarly(future)),
+        past => past.unwrap_or(day),
     };
-    let unwritable = |source| PayoutError::File { path: to.clone(), source };
-    let file = NewFile::create(to).map_err(unwritable)?;
+    let outputs = Output::open(options, &config.payouts)?;
     let delay = config.payouts.payout_delay;
     let store = config.store()?;
     let mut operator = progress.unless_stopped(Operator::<Store>::open(&store)).await??;
-    let paid = pay_out(&mut operator, run, delay, progress).await;
+    let mut paid = Vec::new();
+    for output in outputs {
+        let run = PayoutRun { day, test: options.test, format: output.format() };
+        match pay_out(&mut operator, run, delay, progress).await {
+            Ok(run) => paid.push((output, run)),
+            Err(error) => {
+                operator.close().await;
+                return Err(error);
+            }
+        }
+    }
     operator.close().await;
-    let paid = paid?;
-    let payouts = &paid.payouts;
-    let content = match debtor {
-        None => csv(payouts, run.day).map(Some).map_err(io::Error::from),
-        Some(debtor) => pain001(payouts, run.day, &debtor),
-    };
-    let written = match content.map_err(unwritable)? {
-        Some(content) => file.save(&content),
-        None => file.remove(),
-    };
-    written.map_err(unwritable)?;
-    for line in report(run, &paid) {
-        progress.print(&format_args!("payout: {line}"));
+    let mut paid = paid.into_iter().peekable();
+    while let Some((output, run)) = paid.next() {
+        let format = output.format();
+        output.write(&run.payouts, day)?;
+        // The next run has found the same merchants that it does not pay, or pays them.
+        let unpaid = paid.peek().is_none();
+        for line in report(day, format, &run, unpaid) {
+            progress.print(&format_args!("payout: {line}"));
+        }
     }
     Ok(())
 }
 
-/// What the run has done, in lines.
-fn report(run: PayoutRun, paid: &PaidRun) -> Vec<String> {
+/// A file to write.
+struct Output {
+    kind: OutputKind,
+    file: NewFile,
+    path: PathBuf,
+}
+
+enum OutputKind {
+    Pain001(Debtor),
+    Csv,
+}
+
+impl Output {
+    /// Opens the files before anything is booked. SEPA comes first, because CSV pays everybody.
+    fn open(options: &PayoutOptions, config: &PayoutConfig) -> Result<Vec<Self>, PayoutError> {
+        let mut outputs = Vec::new();
+        if let Some(path) = &options.pain001 {
+            let debtor = config.debtor().ok_or(PayoutError::NoDebtor)?;
+            outputs.push((OutputKind::Pain001(debtor), path));
+        }
+        outputs.extend(options.csv.as_ref().map(|path| (OutputKind::Csv, path)));
+        let open = |(kind, path): (_, &PathBuf)| {
+            let path = path.clone();
+            match NewFile::create(&path) {
+                Ok(file) => Ok(Self { kind, file, path }),
+                Err(source) => Err(PayoutError::File { path, source }),
+            }
+        };
+        outputs.into_iter().map(open).collect()
+    }
+
+    fn format(&self) -> PayoutFormat {
+        match self.kind {
+            OutputKind::Pain001(_) => PayoutFormat::Pain001,
+            OutputKind::Csv => PayoutFormat::Csv,
+        }
+    }
+
+    fn write(self, payouts: &[Payout], day: Date) -> Result<(), PayoutError> {
+        let Self { kind, file, path } = self;
+        let content = match kind {
+            OutputKind::Pain001(debtor) => pain001(payouts, day, &debtor),
+            OutputKind::Csv => csv(payouts, day).map(Some).map_err(io::Error::from),
+        };
+        let written = content.and_then(|content| match content {
+            Some(content) => file.save(&content),
+            None => file.remove(),
+        });
+        written.map_err(|source| PayoutError::File { path, source })
+    }
+}
+
+/// What a run has done, in lines, with the merchants that it did not pay.
+fn report(day: Date, format: PayoutFormat, paid: &PaidRun, with_unpaid: bool) -> Vec<String> {
     let PaidRun { payouts, was_closed, unpaid } = paid;
     let mut sums = BTreeMap::<Currency, i64>::new();
     for Payout { transfer: Transfer { amount, .. }, .. } in payouts {
@@ -124,22 +176,25 @@ fn report(run: PayoutRun, paid: &PaidRun) -> Vec<String> {
     let sums = sums
         .into_iter()
         .map(|(currency, minor)| format!("{currency} {}", Money { currency, minor }.decimal()));
-    let (day, sums) = (run.day, sums.collect::<Vec<_>>().join(", "));
+    let (run, sums) = (format!("{day}, {}", format.name()), sums.collect::<Vec<_>>().join(", "));
     let transfers = match payouts.len() {
         1 => "1 transfer".to_owned(),
         count => format!("{count} transfers"),
     };
     let Unpaid { held, nameless, not_reached, waiting } = unpaid;
     let mut lines = vec![if payouts.is_empty() {
-        format!("{day}: nobody is paid, and the day stays open")
+        format!("{run}: nobody is paid, and the day stays open")
     } else if *was_closed {
         format!(
-            "{day} was closed before: {transfers}, {sums}; merchants that wait for another day: \
+            "{run}: closed before with {transfers}, {sums}; merchants that wait for another day: \
              {waiting}"
         )
     } else {
-        format!("{day}: {transfers}, {sums}")
+        format!("{run}: {transfers}, {sums}")
     }];
+    if !with_unpaid {
+        return lines;
+    }
     if *held > 0 {
         lines.push(format!("merchants whose payouts are held: {held}"));
     }
@@ -174,7 +229,7 @@ fn not_reached_by_sepa(left_out: &[AsJson<(Currency, Iban)>]) -> String {
         "merchants with a balance that SEPA does not reach: {}. Currencies that are not EUR: \
          {}. Countries that are not in the list {SEPA_EDITION}: {}. If a country has joined SEPA \
          since, upgrade payments-svc. To pay these merchants otherwise, run the command with \
-         --format csv and another file.",
+         --csv, too.",
         left_out.len(),
         list(currencies),
         list(countries),

@@ -57,7 +57,7 @@ async fn booked() -> Stopped {
 
 pub(crate) async fn pay_out(place: &Stopped) {
     let mut command = place.command();
-    command.args(["payout", "--test", "--to"]).arg(place.data().join("transfers.csv"));
+    command.args(["payout", "--test", "--csv"]).arg(place.data().join("transfers.csv"));
     assert!(process::run(command).await.status.success());
 }
 

@@ -96,7 +96,7 @@ async fn a_payout_that_is_stopped_continues_in_the_next_run() {
     let file = place.data().join("transfers.csv");
     let payout = || {
         let mut command = subcommand(place, "payout");
-        command.arg("--test").arg("--to").arg(&file);
+        command.arg("--test").arg("--csv").arg(&file);
         command
     };
     // Each round has a day of its own, because a run that is complete books nothing.

@@ -139,7 +139,7 @@ async fn a_service_does_not_start_while_a_command_has_the_store() {
     let is_held = || File::open(place.data().join("lock")).unwrap().try_lock().is_err();
     let file = place.data().join("transfers.csv");
     let mut command = place.command();
-    command.args(["payout", "--test", "--to"]).arg(&file);
+    command.args(["payout", "--test", "--csv"]).arg(&file);
     let payout = command.spawn().unwrap();
     until(async || is_held()).await;
     process::send(payout.id().unwrap(), "STOP").await;

@@ -110,7 +110,7 @@ async fn a_webhook_receives_each_event_of_its_apps_merchants_once() {
     metric(&service, &attempts("delivered"), |count| count == 12 + 3).await;
     let place = service.stop().await;
     let mut command = place.command();
-    command.args(["payout", "--test", "--to"]).arg(place.data().join("transfers.csv"));
+    command.args(["payout", "--test", "--csv"]).arg(place.data().join("transfers.csv"));
     assert!(process::run(command).await.status.success());
     let service = place.start().await;
     let app = app.at(&service);

@@ -82,7 +82,7 @@ async fn disputes_fraud_alerts_and_payouts_are_events() {
     let _ = acquirer.notify(&fraud).await.expect(204);
     let place = service.stop().await;
     let mut command = place.command();
-    command.args(["payout", "--test", "--to"]).arg(place.data().join("transfers.csv"));
+    command.args(["payout", "--test", "--csv"]).arg(place.data().join("transfers.csv"));
     assert!(process::run(command).await.status.success());
     let service = place.start().await;
     let merchant = merchant.by(&merchant.app.at(&service));

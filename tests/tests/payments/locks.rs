@@ -133,7 +133,7 @@ async fn two_services_under_every_kind_of_load_never_deadlock() {
         for day in 1..=5 {
             let place = services[day % 2].data();
             let mut command = place.command();
-            command.args(["payout", "--test", "--day", &format!("2026-01-0{day}"), "--to"]);
+            command.args(["payout", "--test", "--day", &format!("2026-01-0{day}"), "--csv"]);
             command.arg(place.data().join("transfers.csv"));
             let ended = process::run(command).await;
             assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));

@@ -61,14 +61,20 @@ fn file(place: &Stopped) -> PathBuf {
 
 /// Runs a payout, which must succeed, and returns the content of its file.
 pub(crate) async fn pay_out(place: &Stopped, options: &[&str]) -> String {
-    let (succeeded, stderr) = try_to_pay_out(place, options, &file(place)).await;
+    let (succeeded, stderr) = try_to_pay_out(place, options, "--csv", &file(place)).await;
     assert!(succeeded, "{stderr}");
     fs::read_to_string(file(place)).unwrap()
 }
 
-pub(crate) async fn try_to_pay_out(place: &Stopped, options: &[&str], to: &Path) -> (bool, String) {
+/// `format` is the option that names the file. Returns whether it succeeded, and standard error.
+pub(crate) async fn try_to_pay_out(
+    place: &Stopped,
+    options: &[&str],
+    format: &str,
+    to: &Path,
+) -> (bool, String) {
     let mut command = place.command();
-    command.arg("payout").args(options).arg("--to").arg(to);
+    command.arg("payout").args(options).arg(format).arg(to);
     let ended = process::run(command).await;
     (ended.status.success(), String::from_utf8(ended.stderr).unwrap())
 }
@@ -179,7 +185,8 @@ async fn concurrent_runs_pay_once_and_write_the_same_file() {
     }
     let place = service.data();
     let files: Vec<_> = (0..4).map(|number| place.data().join(format!("{number}.csv"))).collect();
-    let runs = files.iter().map(async |file| try_to_pay_out(place, &["--test"], file).await);
+    let runs =
+        files.iter().map(async |file| try_to_pay_out(place, &["--test"], "--csv", file).await);
     for (succeeded, stderr) in futures_util::future::join_all(runs).await {
         assert!(succeeded, "{stderr}");
     }
@@ -261,7 +268,7 @@ async fn booked_payouts_of_a_killed_run_are_written_next_time() {
     let day = "2026-01-02";
     for wait in [10, 20, 40, 80] {
         let mut command = place.command();
-        command.args(["payout", "--test", "--day", day, "--to"]).arg(file(&place));
+        command.args(["payout", "--test", "--day", day, "--csv"]).arg(file(&place));
         let mut killed = command.spawn().unwrap();
         sleep(Duration::from_millis(wait)).await;
         killed.kill().await.unwrap();
@@ -279,10 +286,9 @@ async fn a_payout_without_a_writable_file_books_nothing() {
     let place = service.stop().await;
     let directory = place.data().join("directory");
     fs::create_dir(&directory).unwrap();
-    for format in ["csv", "pain001"] {
+    for format in ["--csv", "--pain001"] {
         for nowhere in [&place.data().join("no/such/file"), &directory, Path::new("/proc/file")] {
-            let options = ["--test", "--format", format];
-            let (succeeded, stderr) = try_to_pay_out(&place, &options, nowhere).await;
+            let (succeeded, stderr) = try_to_pay_out(&place, &["--test"], format, nowhere).await;
             assert!(!succeeded && stderr.contains(nowhere.to_str().unwrap()), "{stderr}");
         }
     }
@@ -457,11 +463,11 @@ async fn a_run_says_what_it_did_and_closes_no_day_on_which_nobody_is_paid() {
     let run = async || {
         let options = ["--test", "--day", "2026-11-20"];
         let (succeeded, stderr) =
-            try_to_pay_out(service.data(), &options, &file(service.data())).await;
+            try_to_pay_out(service.data(), &options, "--csv", &file(service.data())).await;
         assert!(succeeded, "{stderr}");
         stderr
     };
-    assert_eq!(run().await, "payout: 2026-11-20: nobody is paid, and the day stays open\n");
+    assert_eq!(run().await, "payout: 2026-11-20, csv: nobody is paid, and the day stays open\n");
     let nameless = merchant(&service, "EUR", None, Some(DANISH)).await;
     nameless.pay("EUR", 995).await.capture(995).await;
     let held = funded(&service, Some(DANISH)).await;
@@ -472,12 +478,13 @@ async fn a_run_says_what_it_did_and_closes_no_day_on_which_nobody_is_paid() {
          payout: merchants whose account has no name, which set-bank gives it: {}\n",
         nameless.id
     );
-    let nobody = format!("payout: 2026-11-20: nobody is paid, and the day stays open\n{others}");
+    let nobody =
+        format!("payout: 2026-11-20, csv: nobody is paid, and the day stays open\n{others}");
     assert_eq!(run().await, nobody);
     let _ = [funded(&service, Some(DANISH)).await, funded(&service, Some(GERMAN)).await];
-    assert_eq!(run().await, format!("payout: 2026-11-20: 2 transfers, EUR 18.90\n{others}"));
+    assert_eq!(run().await, format!("payout: 2026-11-20, csv: 2 transfers, EUR 18.90\n{others}"));
     let late = funded(&service, Some(DANISH)).await;
-    let closed = "payout: 2026-11-20 was closed before: 2 transfers, EUR 18.90; merchants that \
+    let closed = "payout: 2026-11-20, csv: closed before with 2 transfers, EUR 18.90; merchants that \
                   wait for another day: 1\n";
     assert_eq!(run().await, format!("{closed}{others}"));
     assert_eq!(late.balance().await, 945);
@@ -533,12 +540,12 @@ async fn a_payout_requires_a_store_and_a_started_day() {
         (&["--day", "yesterday"], "--day"),
         (&["--day", "2026-02-30"], "--day"),
     ] {
-        let (succeeded, stderr) = try_to_pay_out(service.data(), options, &to).await;
+        let (succeeded, stderr) = try_to_pay_out(service.data(), options, "--csv", &to).await;
         assert!(!succeeded && stderr.contains(reason), "{stderr}");
         assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     }
     let empty = Stopped::on(None, &[]);
-    let (succeeded, stderr) = try_to_pay_out(&empty, &[], &file(&empty)).await;
+    let (succeeded, stderr) = try_to_pay_out(&empty, &[], "--csv", &file(&empty)).await;
     assert!(!succeeded && stderr.contains("there is no database at"), "{stderr}");
     assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     assert_eq!(fs::read_dir(empty.data()).unwrap().count(), 0, "the failed run created a file");

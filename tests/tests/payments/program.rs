@@ -179,7 +179,7 @@ async fn a_payout_pays_the_merchants_of_the_demo() {
     let place = service.stop().await;
     let file = place.data().join("transfers.csv");
     let mut command = place.command();
-    command.args(["payout", "--test", "--to"]).arg(&file);
+    command.args(["payout", "--test", "--csv"]).arg(&file);
     let ended = process::run(command).await;
     assert!(ended.status.success(), "{}", output(&ended));
     let transfers = fs::read_to_string(&file).unwrap();
@@ -234,7 +234,8 @@ async fn the_exit_code_is_2_for_settings_and_3_for_what_others_hold() {
     let file = place.data().join("transfers.csv");
     let url = "postgres://ann@127.0.0.1:1/none";
     let place = place.with("PAYMENTS_DATABASE_URL", url);
-    for arguments in [&[][..], &["check"], &["seed"], &["payout", "--to", file.to_str().unwrap()]] {
+    for arguments in [&[][..], &["check"], &["seed"], &["payout", "--csv", file.to_str().unwrap()]]
+    {
         let mut command = place.command();
         command.args(arguments);
         process::exits_with(3, command).await;
@@ -263,7 +264,7 @@ async fn signals_during_the_start_do_not_end_the_process() {
 async fn errors_show_everything_that_is_missing_or_similar() {
     let missing = "the following required arguments were not provided:";
     for (arguments, expected) in [
-        (&["payout"][..], format!("{missing}\n  --to <TO>")),
+        (&["payout"][..], format!("{missing}\n  <--pain001 <FILE>|--csv <FILE>>")),
         (&["reconcile"], format!("{missing}\n  --from <FROM>")),
         (&["returns"], format!("{missing}\n  --from <FROM>")),
         (&["backup"], format!("{missing}\n  --to <TO>")),
@@ -278,7 +279,7 @@ async fn errors_show_everything_that_is_missing_or_similar() {
                 .to_owned(),
         ),
         (
-            &["payout", "--formats", "x"],
+            &["reconcile", "--formats", "x"],
             "unexpected argument '--formats' found\n  tip: a similar argument exists: '--format'"
                 .to_owned(),
         ),

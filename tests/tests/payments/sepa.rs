@@ -1,4 +1,4 @@
-//! `payout --format pain001`: SEPA credit transfers, validated by the published schema.
+//! `payout --pain001`: SEPA credit transfers, validated by the published schema.
 
 use std::{
     fs,
@@ -20,17 +20,14 @@ use crate::payouts::{
 
 const BRAZILIAN: &str = "BR1800360305000010009795493C1";
 
-/// The options for test merchants.
-const SEPA: [&str; 3] = ["--test", "--format", "pain001"];
-
 fn file(place: &Stopped) -> PathBuf {
     place.data().join("transfers.xml")
 }
 
 /// Runs a payout, which must succeed. Returns the content of the file, and standard error.
 pub(crate) async fn pay_by_sepa(place: &Stopped, options: &[&str]) -> (String, String) {
-    let options = [&SEPA, options].concat();
-    let (succeeded, stderr) = try_to_pay_out(place, &options, &file(place)).await;
+    let options = [&["--test"], options].concat();
+    let (succeeded, stderr) = try_to_pay_out(place, &options, "--pain001", &file(place)).await;
     assert!(succeeded, "{stderr}");
     validate(&file(place), "sepaxml/schemas/pain.001.001.09.xsd").await;
     (fs::read_to_string(file(place)).unwrap(), stderr)
@@ -74,7 +71,7 @@ async fn a_sepa_file_is_valid_and_names_every_transfer() {
     }
     let day = "2026-01-01";
     let (file, stderr) = pay_by_sepa(service.data(), &["--day", day]).await;
-    assert_eq!(stderr, "payout: 2026-01-01: 3 transfers, EUR 28.35\n");
+    assert_eq!(stderr, "payout: 2026-01-01, pain001: 3 transfers, EUR 28.35\n");
     let document = Document::parse(&file).unwrap();
     let texts = |path| texts(&document, path);
     let ids = texts("PmtId/EndToEndId");
@@ -138,6 +135,44 @@ async fn merchants_that_sepa_does_not_reach_are_reported_and_paid_by_csv() {
 }
 
 #[tokio::test]
+async fn one_run_writes_the_files_of_both_formats() {
+    let service = Service::with(&DEBTOR).await;
+    let euro = funded(&service, Some(DANISH)).await;
+    let brazilian = funded(&service, Some(BRAZILIAN)).await;
+    let place = service.data();
+    let (csv, xml) = (place.data().join("transfers.csv"), file(place));
+    let nowhere = place.data().join("no/such/file");
+    let run = async |csv: &Path, xml: &Path| {
+        let options = ["--test", "--day", "2026-01-01", "--pain001", xml.to_str().unwrap()];
+        try_to_pay_out(place, &options, "--csv", csv).await
+    };
+    for (csv, xml) in [(&nowhere, &xml), (&csv, &nowhere)] {
+        let (succeeded, stderr) = run(csv, xml).await;
+        assert!(!succeeded && stderr.contains("no/such/file"), "{stderr}");
+    }
+    assert_eq!(place.number("SELECT count(*) FROM payouts"), 0);
+
+    let first = "payout: 2026-01-01, pain001: 1 transfer, EUR 9.45\n\
+                 payout: 2026-01-01, csv: 1 transfer, EUR 9.45\n";
+    let closed = "payout: 2026-01-01, pain001: closed before with 1 transfer, EUR 9.45; merchants \
+                  that wait for another day: 0\n\
+                  payout: 2026-01-01, csv: closed before with 1 transfer, EUR 9.45; merchants \
+                  that wait for another day: 0\n";
+    for expected in [first, closed] {
+        assert_eq!(run(&csv, &xml).await, (true, expected.to_owned()));
+        let document = fs::read_to_string(&xml).unwrap();
+        let document = Document::parse(&document).unwrap();
+        assert_eq!(texts(&document, "CdtrAcct/Id/IBAN"), [DANISH]);
+        let rows = transfers(&fs::read_to_string(&csv).unwrap());
+        assert_eq!(rows.iter().map(|row| &row["iban"]).collect::<Vec<_>>(), [BRAZILIAN]);
+    }
+    for merchant in [euro, brazilian] {
+        assert_eq!(merchant.balance().await, 0);
+    }
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
 async fn concurrent_runs_of_both_formats_list_each_transfer_once() {
     let service = Service::with(&DEBTOR).await;
     let mut merchants = Vec::new();
@@ -146,8 +181,10 @@ async fn concurrent_runs_of_both_formats_list_each_transfer_once() {
     }
     let place = service.data();
     let (csv, xml) = (place.data().join("transfers.csv"), file(place));
-    let (one, other) =
-        tokio::join!(try_to_pay_out(place, &["--test"], &csv), try_to_pay_out(place, &SEPA, &xml));
+    let (one, other) = tokio::join!(
+        try_to_pay_out(place, &["--test"], "--csv", &csv),
+        try_to_pay_out(place, &["--test"], "--pain001", &xml)
+    );
     assert!(one.0 && other.0, "{one:?} {other:?}");
     let rows = transfers(&fs::read_to_string(csv).unwrap());
     let mut listed: Vec<_> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
@@ -167,7 +204,8 @@ async fn without_transfers_there_is_no_sepa_file() {
     fs::write(file(service.data()), "yesterday").unwrap();
     let place = service.stop().await;
     for _ in 0..2 {
-        let (succeeded, stderr) = try_to_pay_out(&place, &SEPA, &file(&place)).await;
+        let (succeeded, stderr) =
+            try_to_pay_out(&place, &["--test"], "--pain001", &file(&place)).await;
         assert!(succeeded && stderr.contains("nobody is paid, and the day stays open"), "{stderr}");
         assert!(!file(&place).exists());
     }
@@ -180,16 +218,10 @@ async fn a_sepa_file_requires_the_account_that_pays() {
         let service = Service::with(&settings).await;
         let merchant = funded(&service, Some(DANISH)).await;
         let place = service.data();
-        let (succeeded, stderr) = try_to_pay_out(place, &SEPA, &file(place)).await;
+        let (succeeded, stderr) =
+            try_to_pay_out(place, &["--test"], "--pain001", &file(place)).await;
         assert!(!succeeded && stderr.contains(missing), "{stderr}");
         assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
         assert_eq!(merchant.balance().await, 945);
     }
-}
-
-#[tokio::test]
-async fn an_unknown_format_is_rejected() {
-    let place = Stopped::on(None, &[]);
-    let (succeeded, stderr) = try_to_pay_out(&place, &["--format", "xml"], &file(&place)).await;
-    assert!(!succeeded && stderr.contains("--format") && stderr.contains("pain001"), "{stderr}");
 }
