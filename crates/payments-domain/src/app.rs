@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use sql::{group, row};
 
 use super::{
+    actor::Actor,
     id::Id,
     merchant::{Email, Name},
 };
@@ -15,6 +16,12 @@ group! {
         id: Id = "id",
         name: Option<Name> = "name",
         created: Timestamp = "created",
+    }
+}
+
+impl App {
+    pub fn actor(&self) -> Actor {
+        Actor::app(self.id)
     }
 }
 

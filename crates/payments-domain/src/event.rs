@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use sql::named;
 
 use super::{
+    actor::Actor,
     dispute::{Decision, Dispute},
     id::Id,
     merchant::{BankChange, Hold},
@@ -169,6 +170,7 @@ pub struct NewEvent {
     pub merchant: Id,
     pub created: Timestamp,
     pub event_type: EventType,
+    pub actor: Actor,
     pub fact: Fact,
 }
 
@@ -181,6 +183,9 @@ pub struct Event {
     pub test: bool,
     pub created: Timestamp,
     pub event_type: EventType,
+    pub actor: Actor,
+    /// The name of the app, or the e-mail address of the user.
+    pub actor_name: Option<String>,
     pub data: EventData,
 }
 

@@ -28,6 +28,7 @@
 
 mod acquirer_key;
 pub mod actions;
+mod actor;
 mod api_key;
 mod app;
 mod card;
@@ -62,6 +63,7 @@ pub mod write;
 
 pub use acquirer_key::AcquirerKey;
 pub(crate) use acquirer_key::RequestDigest;
+pub use actor::{Actor, ActorKind};
 pub(crate) use api_key::MAX_API_KEYS;
 pub use api_key::{ApiKey, ApiKeyDetails, ApiKeyDigest, ApiKeyUse, hour_of};
 pub use app::{App, User};

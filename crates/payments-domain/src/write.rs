@@ -29,6 +29,7 @@ use sql::group;
 
 use super::{
     acquirer_key::{AcquirerKey, RequestDigest},
+    actor::Actor,
     api_key::MAX_API_KEYS,
     id::Id,
     movement::{MAX_STEPS, MovementError},
@@ -63,6 +64,8 @@ pub use sql::{Group, Row};
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]
 pub struct Write {
+    /// Who changes it. Events name it.
+    pub actor: Actor,
     pub action: Box<dyn AnyAction>,
     pub keyed: Option<KeyedRequest>,
 }
@@ -163,7 +166,7 @@ impl<A: Action> From<A> for Box<dyn AnyAction> {
 
 impl<A: Into<Box<dyn AnyAction>>> From<A> for Write {
     fn from(action: A) -> Self {
-        Self { action: action.into(), keyed: None }
+        Self { actor: Actor::SYSTEM, action: action.into(), keyed: None }
     }
 }
 

@@ -48,7 +48,10 @@ pub(crate) use invitations::Invitations;
 
 use lease::Lease;
 use outbox::Outbox;
-use payments_domain::actions::{DeleteEvents, DeleteKeys, SaveExpiryCursor};
+use payments_domain::{
+    Actor,
+    actions::{DeleteEvents, DeleteKeys, SaveExpiryCursor},
+};
 
 /// Interval of the jobs whose delay is visible outside: payments, disputes, the outbox, exchange
 /// rates and metrics.
@@ -196,7 +199,7 @@ impl Jobs {
             }
             let Some(through) = through else { return Ok(()) };
             let cursor = SaveExpiryCursor { through: Some(through), ended: None };
-            let _recorded = self.store.write(cursor).await?;
+            let _recorded = self.store.write(Actor::SYSTEM, cursor).await?;
         }
     }
 
@@ -206,7 +209,7 @@ impl Jobs {
             if keys.is_empty() {
                 return Ok(());
             }
-            let _deleted = self.store.write(DeleteKeys { keys }).await?;
+            let _deleted = self.store.write(Actor::SYSTEM, DeleteKeys { keys }).await?;
         }
     }
 
@@ -216,7 +219,7 @@ impl Jobs {
             if events.is_empty() {
                 return Ok(());
             }
-            let _deleted = self.store.write(DeleteEvents { events }).await?;
+            let _deleted = self.store.write(Actor::SYSTEM, DeleteEvents { events }).await?;
         }
     }
 }

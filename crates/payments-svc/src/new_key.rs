@@ -5,7 +5,7 @@ use common::{
     exit::USAGE,
 };
 use payments_domain::{
-    Id, MAX_PAGE_SIZE, Name, PageQuery,
+    Actor, Id, MAX_PAGE_SIZE, Name, PageQuery,
     actions::{CreateApiKey, DeleteApiKey},
     write::Rejection,
 };
@@ -52,7 +52,8 @@ impl Order<Store> for NewKey {
             delete(store, app, key).await?;
         }
         let key = new_api_key();
-        match store.write(CreateApiKey { app, name, digest: key.digest() }).await? {
+        match store.write(Actor::OPERATOR, CreateApiKey { app, name, digest: key.digest() }).await?
+        {
             Err(Rejection::NotFound) => {
                 return Err(OrderError::new(USAGE, format!("there is no app {app}")));
             }
@@ -67,7 +68,7 @@ impl Order<Store> for NewKey {
 
 /// Deletes a key, unless its owner was faster.
 async fn delete(store: &Store, app: Id, key: Id) -> Result<(), OrderError> {
-    match store.write(DeleteApiKey { app, key }).await? {
+    match store.write(Actor::OPERATOR, DeleteApiKey { app, key }).await? {
         Err(Rejection::NotFound) => Ok(()),
         deleted => deleted.map_err(|rejection| OrderError::of(USAGE, &rejection)),
     }

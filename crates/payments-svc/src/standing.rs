@@ -6,7 +6,7 @@ use common::{
     exit::USAGE,
 };
 use payments_domain::{
-    Iban, Id, Merchant, Name, Notes, Standing,
+    Actor, Iban, Id, Merchant, Name, Notes, Standing,
     actions::{ApproveMerchant, HoldMerchant, ReleaseMerchant, SetBank},
     write::{Action, Rejection},
 };
@@ -130,7 +130,7 @@ async fn changed(
     action: impl Action<Outcome = ()>,
 ) -> Result<Merchant, OrderError> {
     let none = || OrderError::new(USAGE, format!("there is no merchant {id}"));
-    match store.write(action).await? {
+    match store.write(Actor::OPERATOR, action).await? {
         Err(Rejection::NotFound) => return Err(none()),
         changed => changed.map_err(|rejection| OrderError::of(USAGE, &rejection))?,
     }

@@ -72,7 +72,7 @@ pub(crate) use events::EventFilter;
 pub(crate) use import::import;
 pub(crate) use lists::{Range, TransactionFilter};
 use payments_domain::{
-    AcquirerId, ApiKeyUse, Currency, Id,
+    AcquirerId, Actor, ApiKeyUse, Currency, Id,
     write::{Action, Answer, KeyedRequest, Rejection, Write},
 };
 pub(crate) use postgres::Postgres;
@@ -375,9 +375,10 @@ impl Store {
     /// changed.
     pub(crate) async fn write<A: Action>(
         &self,
+        actor: Actor,
         action: A,
     ) -> Result<Result<A::Outcome, Rejection>, StoreError> {
-        match self.write_keyed(action, None).await? {
+        match self.write_keyed(actor, action, None).await? {
             Ok(Answer::Executed(outcome)) => Ok(Ok(outcome)),
             Ok(Answer::Replayed(_)) => Err(StoreError::Panicked),
             Err(rejection) => Ok(Err(rejection)),
@@ -386,17 +387,19 @@ impl Store {
 
     /// Like [`Self::write`], for an order: a rejection ends its command.
     pub(crate) async fn execute<A: Action>(&self, action: A) -> Result<A::Outcome, OrderError> {
-        self.write(action).await?.map_err(|rejection| OrderError::of(USAGE, &rejection))
+        let outcome = self.write(Actor::OPERATOR, action).await?;
+        outcome.map_err(|rejection| OrderError::of(USAGE, &rejection))
     }
 
     /// Like [`Self::write`]. With an idempotency key, a repeat writes nothing and returns the first
     /// outcome.
     pub(crate) async fn write_keyed<A: Action>(
         &self,
+        actor: Actor,
         action: A,
         keyed: Option<KeyedRequest>,
     ) -> Result<Result<Answer<A::Outcome>, Rejection>, StoreError> {
-        let write = Write { keyed, ..action.into() };
+        let write = Write { actor, action: Box::new(action), keyed };
         let outcome: Box<dyn Any> = match engine!(self, engine => engine.base.queue.write(write).await)?
         {
             Ok(Answer::Executed(outcome)) => outcome,

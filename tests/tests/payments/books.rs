@@ -200,8 +200,9 @@ async fn contradicting_rows_are_found() {
         ),
         (
             "INSERT INTO pending_payments
-                 (id, merchant, created, currency, amount, descriptor, recurring)
-             SELECT pending_payment, merchant, created, currency, amount, descriptor, recurring
+                 (id, merchant, created, currency, amount, descriptor, recurring, actor)
+             SELECT pending_payment, merchant, created, currency, amount, descriptor, recurring,
+                 'system'
              FROM transactions WHERE error IS NOT NULL",
             "a pending payment has no transaction",
         ),

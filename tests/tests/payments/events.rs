@@ -50,13 +50,19 @@ async fn a_payment_and_its_movements_are_events_in_order() {
         "transaction.failed",
     ];
     assert_eq!(types(&events), expected);
+    let app = json!({ "type": "app", "id": merchant.app.id, "name": "a test" });
+    // Customers pay, and the app does the rest.
     for (event, state) in events.iter().zip(&states) {
+        let is_payment = ["transaction.created", "transaction.failed"]
+            .contains(&event["type"].as_str().unwrap());
+        let actor = if is_payment { json!({ "type": "system" }) } else { app.clone() };
         let expected = json!({
             "id": event["id"],
             "created": event["created"],
             "type": event["type"],
             "merchantId": merchant.id,
             "test": true,
+            "actor": actor,
             "transactionId": state["id"],
             "data": { "transaction": state },
         });
@@ -99,6 +105,10 @@ async fn disputes_fraud_alerts_and_payouts_are_events() {
         "payout.booked",
     ];
     assert_eq!(types(&events), expected);
+    for event in &events[2..7] {
+        assert_eq!(event["actor"], json!({ "type": "acquirer" }));
+    }
+    assert_eq!(events[7]["actor"], json!({ "type": "operator" }));
     let query = format!("limit=10&filter[merchantId]={}", merchant.id);
     let mut disputes = merchant.app.list(&format!("/disputes?{query}")).await;
     disputes.reverse();

@@ -46,6 +46,7 @@ impl Action for BeginPayment {
             id,
             created: batch.loaded.now,
             payment: (*self.payment).clone(),
+            actor: batch.actor,
             acquirer_key: batch.acquirer_key(id).digest(),
             link,
             authorization: None,

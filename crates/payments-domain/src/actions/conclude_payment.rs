@@ -46,7 +46,7 @@ impl Action for ConcludePayment {
         let row = batch.pending_payment(pending_payment)?.clone();
         let context = batch.loaded.pending_payments.get(&pending_payment).cloned();
         let PendingContext { test, key } = context.ok_or(Rejection::NotFound)?;
-        let PendingRow { payment, acquirer_key, link, authorization, challenge, .. } = row;
+        let PendingRow { payment, actor, acquirer_key, link, authorization, challenge, .. } = row;
         let id = batch.id();
         let result = PaymentResult::of(&self.conclusion, challenge.is_some(), key.is_some());
         let error = result.error;
@@ -97,6 +97,8 @@ impl Action for ConcludePayment {
             Some(_) => EventType::TransactionFailed,
         };
         let version = TransactionVersion { transaction: id, steps: 0, disputed: 0 };
+        // The request and the job that ask the acquirer write for whoever pays.
+        batch.actor = actor;
         batch.add_event(merchant, event_type, Fact::Transaction(version));
         if let Some(link) = link.filter(|_| error.is_some()) {
             batch.rows.used_links.delete((merchant, link));

@@ -29,8 +29,8 @@ use super::{
     Rejection, RetriesOfWebhook, WebhookRow, Write,
 };
 use crate::{
-    AcquirerKey, EventType, Fact, Id, Merchant, MovementError, NewEvent, Overflow, Progress, User,
-    Webhook,
+    AcquirerKey, Actor, EventType, Fact, Id, Merchant, MovementError, NewEvent, Overflow, Progress,
+    User, Webhook,
 };
 
 /// The maximum of one row of a balance after a capture, in minor units, so that captures never make
@@ -44,7 +44,8 @@ pub fn decide(
     writes: &[&Write],
 ) -> Result<(Vec<Result<Answer, Rejection>>, Changes), usize> {
     let (rows, users) = (mem::take(&mut loaded.rows), BTreeMap::new());
-    let mut batch = Batch { loaded, rows, users, own_ids: 0..0, request_key: None };
+    let mut batch =
+        Batch { loaded, rows, users, own_ids: 0..0, actor: Actor::SYSTEM, request_key: None };
     let decide_one = |(index, write): (usize, &&Write)| {
         // Each write has a share of the IDs, so that one that needs more fails alone.
         let first = batch.own_ids.end;
@@ -63,6 +64,8 @@ pub struct Batch {
     pub users: BTreeMap<String, User>,
     /// The indexes of the IDs of the current write.
     own_ids: Range<usize>,
+    /// The actor of the current write.
+    pub(crate) actor: Actor,
     /// The key at the acquirer of the current write, if it has an idempotency key.
     request_key: Option<AcquirerKey>,
 }
@@ -74,6 +77,7 @@ impl Batch {
         {
             return known.outcome(keyed).map(Answer::Replayed);
         }
+        self.actor = write.actor;
         self.request_key = write.keyed.as_ref().map(KeyedRequest::acquirer_key);
         let outcome = write.action.decide(self)?;
         if let Some(keyed) = &write.keyed {
@@ -102,8 +106,9 @@ impl Batch {
     }
 
     pub(crate) fn add_event(&mut self, merchant: Id, event_type: EventType, fact: Fact) {
-        let (id, created) = (self.id(), self.loaded.now);
-        self.rows.events.insert(NewEvent { id, merchant, created, event_type, fact }.into());
+        let (id, created, actor) = (self.id(), self.loaded.now, self.actor);
+        let event = NewEvent { id, merchant, created, event_type, actor, fact };
+        self.rows.events.insert(event.into());
     }
 
     pub fn merchant(&self, id: Id) -> Result<&Merchant, Rejection> {

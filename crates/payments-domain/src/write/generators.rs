@@ -14,14 +14,14 @@ use proptest::prelude::*;
 use sql::Row as _;
 
 use crate::{
-    AcquirerEvent, AcquirerId, AcquirerKey, AcquirerName, AcquirerOutcome, AdvanceBy, Amount,
-    ApiKeyDigest, ApiKeyUse, Capabilities, Card, CardOnFile, Claim, Conclusion, Country, Currency,
-    CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Descriptor,
-    DisableReason, Email, EventType, EventTypes, Exchange, Expiry, Failures, FraudReason, Iban, Id,
-    LinkSecret, MerchantDetails, MerchantUpdate, Money, MovementRequest, Name, Notes, Notification,
-    Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing, ProcessingError, Progress,
-    Reason, Retry, ReturnReason, ReturnedTransfer, Scheme, SendingReport, ThreeDSecure,
-    WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
+    AcquirerEvent, AcquirerId, AcquirerKey, AcquirerName, AcquirerOutcome, Actor, AdvanceBy,
+    Amount, ApiKeyDigest, ApiKeyUse, Capabilities, Card, CardOnFile, Claim, Conclusion, Country,
+    Currency, CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport,
+    Descriptor, DisableReason, Email, EventType, EventTypes, Exchange, Expiry, Failures,
+    FraudReason, Iban, Id, LinkSecret, MerchantDetails, MerchantUpdate, Money, MovementRequest,
+    Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing,
+    ProcessingError, Progress, Reason, Retry, ReturnReason, ReturnedTransfer, Scheme,
+    SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
     actions::{
         AddApp, AddUser, AdvanceClock, ApproveMerchant, BeginPayment, ChallengePayment,
         ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook,
@@ -266,7 +266,8 @@ pub struct Choice<'t> {
 impl Choice<'_> {
     /// A write that a request with an idempotency key can make.
     fn keyed(&self, action: impl Into<Box<dyn AnyAction>>) -> Write {
-        Write { keyed: self.key.clone(), ..Write::from(action) }
+        let actor = Actor::app(self.app());
+        Write { actor, keyed: self.key.clone(), action: action.into() }
     }
 
     /// One of the first `most` rows.

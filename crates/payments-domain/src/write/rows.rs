@@ -6,13 +6,13 @@ use sql::{group, row, rows};
 
 use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};
 use crate::{
-    Account, AcquirerId, AcquirerKey, AcquirerName, ApiKeyDigest, App, BalanceLine, BankChange,
-    Capabilities, Capture, Card, CardOnFile, Currency, CustomData, Decision, DeliveryAttempt,
-    Descriptor, DisableReason, Dispute, DisputeState, EventType, Fact, Failures, FraudAlert, Hold,
-    Id, LineKind, LinkDigest, LinkSecret, Merchant, Money, Name, NewEvent, Notes, OutboxKind,
-    Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress, Reason,
-    ReferenceDigest, RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step, ThreeDSecure,
-    Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
+    Account, AcquirerId, AcquirerKey, AcquirerName, Actor, ApiKeyDigest, App, BalanceLine,
+    BankChange, Capabilities, Capture, Card, CardOnFile, Currency, CustomData, Decision,
+    DeliveryAttempt, Descriptor, DisableReason, Dispute, DisputeState, EventType, Fact, Failures,
+    FraudAlert, Hold, Id, LineKind, LinkDigest, LinkSecret, Merchant, Money, Name, NewEvent, Notes,
+    OutboxKind, Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress,
+    Reason, ReferenceDigest, RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step,
+    ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -266,6 +266,8 @@ row! {
         fixed {
             created: Timestamp = "created",
             payment: Payment = ..,
+            /// Who pays.
+            actor: Actor = ..,
             /// The digest of the idempotency key, if the acquirer gets that.
             acquirer_key: Option<RequestDigest> = "acquirer_key",
             /// The payment link, if it pays only once.
@@ -661,6 +663,7 @@ row! {
             merchant: Id = "merchant",
             created: Timestamp = "created",
             event_type: EventType = "type",
+            actor: Actor = ..,
             transaction: Option<Id> = "transaction",
             steps: Option<u32> = "steps",
             disputed: Option<i64> = "disputed",
@@ -671,20 +674,20 @@ row! {
 }
 
 impl From<NewEvent> for EventRow {
-    fn from(NewEvent { id, merchant, created, event_type, fact }: NewEvent) -> Self {
+    fn from(NewEvent { id, merchant, created, event_type, actor, fact }: NewEvent) -> Self {
         let (transaction, object) = (fact.transaction().copied(), fact.object().copied());
         let version = fact.version();
         let (steps, disputed) = version.map(|version| (version.steps, version.disputed)).unzip();
-        Self { id, merchant, created, event_type, transaction, steps, disputed, object }
+        Self { id, merchant, created, event_type, actor, transaction, steps, disputed, object }
     }
 }
 
 impl EventRow {
     /// `None` if the columns do not fit together.
     pub fn event(&self) -> Option<NewEvent> {
-        let Self { id, merchant, created, event_type, transaction, steps, disputed, object } =
-            *self;
+        let Self { id, merchant, created, event_type, actor, .. } = *self;
+        let Self { transaction, steps, disputed, object, .. } = *self;
         let fact = Fact::new(event_type, transaction, (steps, disputed), object)?;
-        Some(NewEvent { id, merchant, created, event_type, fact })
+        Some(NewEvent { id, merchant, created, event_type, actor, fact })
     }
 }

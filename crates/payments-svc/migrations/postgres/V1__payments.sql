@@ -171,6 +171,8 @@ CREATE TABLE pending_payments (
     descriptor text NOT NULL,
     custom text,
     recurring boolean NOT NULL,
+    actor text NOT NULL, -- the kind of whoever pays
+    actor_id bytea, -- the app or user
     bin text, -- of the card, as what follows: null unless the customer is asked by 3-D Secure
     last4 text,
     expiry_year smallint,
@@ -468,6 +470,8 @@ CREATE TABLE events (
     merchant bytea NOT NULL,
     created bigint NOT NULL,
     type text NOT NULL,
+    actor text NOT NULL, -- the kind of whoever did it
+    actor_id bytea, -- the app or user
     "transaction" bytea, -- null for a payout
     steps bigint, -- of the trail after the change; null for disputes, fraud alerts and payouts
     disputed bigint, -- as steps

@@ -126,6 +126,8 @@ CREATE TABLE pending_payments (
     descriptor TEXT NOT NULL,
     custom TEXT,
     recurring INTEGER NOT NULL,
+    actor TEXT NOT NULL, -- the kind of whoever pays
+    actor_id BLOB, -- the app or user
     bin TEXT, -- of the card, as what follows: null unless the customer is asked by 3-D Secure
     last4 TEXT,
     expiry_year INTEGER,
@@ -422,6 +424,8 @@ CREATE TABLE events (
     merchant BLOB NOT NULL,
     created INTEGER NOT NULL,
     type TEXT NOT NULL,
+    actor TEXT NOT NULL, -- the kind of whoever did it
+    actor_id BLOB, -- the app or user
     "transaction" BLOB, -- null for a payout
     steps INTEGER, -- of the trail after the change; null for disputes, fraud alerts and payouts
     disputed INTEGER, -- as steps

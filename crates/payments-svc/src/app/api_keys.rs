@@ -2,7 +2,7 @@
 
 use common::limits::ClientAddress;
 use payments_domain::{
-    ApiKey, App, Id, Name,
+    Actor, ApiKey, App, Id, Name,
     actions::{CreateApp, DeleteApiKey, RecordApiKeyUses},
     write::ApiKeyRow,
 };
@@ -26,12 +26,13 @@ impl Payments {
     /// Creates an app with its first API key.
     pub(crate) async fn create_app(&self, name: Option<Name>) -> Result<(App, ApiKey), Error> {
         let key = new_api_key();
-        Ok((self.write(CreateApp { name, digest: key.digest() }).await?, key))
+        let action = CreateApp { name, digest: key.digest() };
+        Ok((self.write(Actor::SYSTEM, action).await?, key))
     }
 
     /// Deletes an API key of an app. [`Error::Forbidden`] if it is a key of another app.
     pub(crate) async fn delete_api_key(&self, app: Id, key: Id) -> Result<(), Error> {
-        match self.write(DeleteApiKey { app, key }).await {
+        match self.write(Actor::app(app), DeleteApiKey { app, key }).await {
             Err(Error::NotFound) if self.row::<ApiKeyRow>(&key).await?.is_some() => {
                 Err(Error::Forbidden)
             }
@@ -47,7 +48,7 @@ impl Payments {
                 return Ok(());
             }
             let action = RecordApiKeyUses { uses: uses.clone() };
-            let _recorded = self.store.write(action).await?;
+            let _recorded = self.store.write(Actor::SYSTEM, action).await?;
             self.store.api_key_uses_recorded(&uses);
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use payments_domain::{
-    AcquirerOutcome, Amount, CardDetails, CardOnFile, Currency, CustomData, Descriptor, Id,
+    AcquirerOutcome, Actor, Amount, CardDetails, CardOnFile, Currency, CustomData, Descriptor, Id,
     Merchant, Notes, Payment, ProcessingError,
     actions::{CardSaved, PaymentConcluded, SaveCard},
     write::KeyedRequest,
@@ -43,6 +43,7 @@ impl Payments {
         self: &Arc<Self>,
         merchant: &Merchant,
         payment: RecurringPayment,
+        actor: Actor,
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<PaymentConcluded>, Error> {
         let RecurringPayment { card, descriptor, currency, amount, custom } = payment;
@@ -66,7 +67,8 @@ impl Payments {
         let (origin, link, return_url) = (Origin::Api, None, None);
         // It is kept already.
         let keeps_card = false;
-        let charge = Charge { payment, card, source, keeps_card, test, origin, link, return_url };
+        let charge =
+            Charge { actor, payment, card, source, keeps_card, test, origin, link, return_url };
         self.pay(charge, keyed).await
     }
 
@@ -100,10 +102,11 @@ impl Payments {
         merchant: Id,
         transaction: Id,
         notes: Option<Notes>,
+        actor: Actor,
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<CardSaved>, Error> {
         let original = Box::new(self.card_of(merchant, "transactionId", transaction).await?);
-        self.write_keyed(SaveCard { merchant, original, notes }, keyed).await
+        self.write_keyed(actor, SaveCard { merchant, original, notes }, keyed).await
     }
 
     /// Saves a card that a customer typed in. `Ok(Err(_))` if the acquirer declines it.
@@ -124,7 +127,8 @@ impl Payments {
         };
         let acquirer = self.acquirer_of(merchant);
         let original = Box::new(CardOnFile { card: kept, acquirer, reference });
-        let saved = self.write(SaveCard { merchant: merchant.id, original, notes }).await?;
+        let action = SaveCard { merchant: merchant.id, original, notes };
+        let saved = self.write(Actor::SYSTEM, action).await?;
         Ok(Ok(saved.id))
     }
 }

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use common::error::Cause;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use payments_domain::{
-    AcquirerKey, AcquirerName, AcquirerOutcome, Authorization, Card, CardDetails, CardToken,
+    AcquirerKey, AcquirerName, AcquirerOutcome, Actor, Authorization, Card, CardDetails, CardToken,
     Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, MovementError, Payment,
     ProcessingError, Receipt, UnansweredPayment,
     actions::{
@@ -67,6 +67,7 @@ const QUESTIONS_AT_ONCE: usize = 32;
 /// A payment to make, and the card to make it with.
 #[derive(Debug)]
 pub(crate) struct Charge {
+    pub(crate) actor: Actor,
     pub(crate) payment: Payment,
     /// The card data that may be stored, once the acquirer has answered.
     pub(crate) card: Card,
@@ -113,8 +114,9 @@ impl Charge {
         origin: Origin,
     ) -> Self {
         let test = merchant.details.test;
-        let keeps_card = false;
-        Self { payment, card, source, keeps_card, test, origin, link: None, return_url: None }
+        let (actor, keeps_card) = (Actor::SYSTEM, false);
+        let (link, return_url) = (None, None);
+        Self { actor, payment, card, source, keeps_card, test, origin, link, return_url }
     }
 }
 
@@ -155,7 +157,8 @@ impl Payments {
     ) -> Result<Option<Written<PaymentConcluded>>, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
         check_amount(&charge.payment)?;
-        let Charge { payment, card, source, keeps_card, test, origin, link, return_url } = charge;
+        let Charge { actor, payment, card, source, keeps_card, test, origin, link, return_url } =
+            charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
         let admitted = match &source {
             CardSource::Card(details) => self.declines.admit(attempt, &details.number)?,
@@ -169,7 +172,7 @@ impl Payments {
             let descriptor = payment.descriptor.clone();
             let action = BeginPayment { payment: Box::new(payment), link };
             let request_key = keyed.as_ref().map(KeyedRequest::acquirer_key);
-            let pending_payment = match payments.store.write_keyed(action, keyed).await?? {
+            let pending_payment = match payments.store.write_keyed(actor, action, keyed).await?? {
                 Answer::Executed(PaymentBegun(pending_payment)) => pending_payment,
                 Answer::Replayed(outcome) => return Written::before(&outcome).map(Some),
             };
@@ -214,7 +217,7 @@ impl Payments {
             Preparation::Authorization(id) => {
                 let authorization = id.clone();
                 let prepare = PreparePayment { pending_payment, authorization };
-                recorded(self.store.write(prepare).await)?;
+                recorded(self.store.write(Actor::SYSTEM, prepare).await)?;
                 request.authorization.id = Some(id);
             }
         }
@@ -238,7 +241,7 @@ impl Payments {
             (AuthorizationResponse::Challenge { reference }, Some(card)) => {
                 let card = Box::new(card);
                 let action = ChallengePayment { pending_payment, card, reference };
-                Ok(self.store.write(action).await?.map(|()| None))
+                Ok(self.store.write(Actor::SYSTEM, action).await?.map(|()| None))
             }
             (AuthorizationResponse::Challenge { .. }, None) => Ok(Ok(None)),
         }
@@ -335,7 +338,8 @@ impl Payments {
         card: Option<Card>,
     ) -> Result<Result<PaymentConcluded, Rejection>, StoreError> {
         let card = card.map(Box::new);
-        self.store.write(ConcludePayment { pending_payment, conclusion, card }).await
+        let action = ConcludePayment { pending_payment, conclusion, card };
+        self.store.write(Actor::SYSTEM, action).await
     }
 
     /// Asks an acquirer what became of the payments that it or the customer has not answered in

@@ -2,7 +2,7 @@
 
 use common::limits::ClientAddress;
 use payments_domain::{
-    App, Email, Id, Merchant, MerchantDetails,
+    Actor, App, Email, Id, Merchant, MerchantDetails,
     actions::{AddUser, CreateMerchant, UserAdded},
     write::KeyedRequest,
 };
@@ -21,8 +21,8 @@ impl Payments {
         let (key, pricing) = (Uuid::new_v4().to_string(), self.defaults.pricing);
         let approved = details.test || !self.defaults.needs_approval;
         let details = Box::new(details);
-        self.write_keyed(CreateMerchant { app: app.id, key, details, pricing, approved }, keyed)
-            .await
+        let action = CreateMerchant { app: app.id, key, details, pricing, approved };
+        self.write_keyed(Actor::app(app.id), action, keyed).await
     }
 
     /// Finds a merchant by its public key. If no merchant has the key, the error names the field
@@ -60,7 +60,7 @@ impl Payments {
     ) -> Result<Written<UserAdded>, Error> {
         let counted = self.limits.count_invitation(caller.id)?;
         let action = AddUser { merchant, app: caller.id, email };
-        let added = self.write_keyed(action, keyed).await?;
+        let added = self.write_keyed(Actor::app(caller.id), action, keyed).await?;
         // A user who is a member already gets no mail.
         if !added.is_replayed && !added.outcome.was_member {
             counted.keep();

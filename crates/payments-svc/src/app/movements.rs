@@ -2,7 +2,8 @@
 //! that a job sends to the acquirer. They therefore need no pending payment.
 
 use payments_domain::{
-    Amount, Currency, Descriptor, Exchange, MovementRequest, NoRate, Terms, TransactionTerms,
+    Actor, Amount, Currency, Descriptor, Exchange, MovementRequest, NoRate, Terms,
+    TransactionTerms,
     actions::Move,
     write::{KeyedRequest, Moved},
 };
@@ -44,6 +45,7 @@ impl Payments {
         &self,
         snapshot: &Snapshot,
         input: MovementInput,
+        actor: Actor,
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<Moved>, Error> {
         let TransactionTerms { id: transaction, currency: charged, terms, .. } =
@@ -64,6 +66,6 @@ impl Payments {
             }
         };
         let steps = snapshot.steps;
-        self.write_keyed(Move { transaction, request, descriptor, steps }, keyed).await
+        self.write_keyed(actor, Move { transaction, request, descriptor, steps }, keyed).await
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
-    AcquirerEvent, AcquirerId, AcquirerName, ApiKeyDigest, Decision, Id, NoRate, Notification,
+    AcquirerEvent, AcquirerId, AcquirerName, Actor, ApiKeyDigest, Decision, Id, NoRate,
+    Notification,
     actions::{RecordNotification, SaveExpiryCursor, SaveFactsPosition},
     write::{FactsPosition, Rejection},
 };
@@ -276,7 +277,7 @@ impl Payments {
         compared: Option<Timestamp>,
     ) -> Result<(), NotificationError> {
         let position = SaveFactsPosition { acquirer, fact, compared };
-        Ok(self.store.write(position).await??)
+        Ok(self.store.write(Actor::SYSTEM, position).await??)
     }
 
     /// Books facts. What cannot be booked is counted and logged, and does not stop the others.
@@ -368,7 +369,7 @@ impl Payments {
         let fee_exchange = self.rates.latest_exchange(terms.pricing.dispute.currency, terms)?;
         let notification = Box::new(notification);
         let action = RecordNotification { notification, exchange, fee_exchange, steps };
-        self.store.write(action).await??;
+        self.store.write(Actor::ACQUIRER, action).await??;
         Ok(true)
     }
 
@@ -393,7 +394,7 @@ impl Payments {
                 self.end_authorization(transaction, until).await?;
             }
             let cursor = SaveExpiryCursor { through: None, ended: Some(last) };
-            self.store.write(cursor).await??;
+            self.store.write(Actor::SYSTEM, cursor).await??;
         }
     }
 

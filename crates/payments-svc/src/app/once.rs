@@ -25,7 +25,7 @@
 use std::time::Duration;
 
 use payments_domain::{
-    FieldError, Id, Transaction,
+    Actor, FieldError, Id, Transaction,
     actions::PaymentConcluded,
     write::{Group, KeyRow, KeyState, KeyedRequest, Moved, Rejection, StoredOutcome},
 };
@@ -113,12 +113,13 @@ impl Payments {
     /// again.
     pub(crate) async fn move_once(
         &self,
+        actor: Actor,
         keyed: Option<KeyedRequest>,
         mut snapshot: Snapshot,
         read: impl FnOnce() -> Result<MovementInput, Vec<FieldError>>,
     ) -> Result<Written<Transaction>, Error> {
         let known = snapshot.key.take();
-        let act = async |keyed| self.perform(&snapshot, read()?, keyed).await;
+        let act = async |keyed| self.perform(&snapshot, read()?, actor, keyed).await;
         let Written { outcome, is_replayed } = self.first_or_run(keyed, known, act).await?;
         let Moved { version, last } = outcome;
         let transaction = match last.and_then(|last| snapshot.after(version.steps, &last)) {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use common::{aside::Aside, limits::Budget};
 use payments_domain::{
-    Pricing,
+    Actor, Pricing,
     write::{Action, Answer, Group, KeyedRequest, Row},
 };
 use tokio_util::task::TaskTracker;
@@ -79,17 +79,22 @@ impl Payments {
     }
 
     /// Executes an action.
-    pub(crate) async fn write<A: Action>(&self, action: A) -> Result<A::Outcome, Error> {
-        Ok(self.store.write(action).await??)
+    pub(crate) async fn write<A: Action>(
+        &self,
+        actor: Actor,
+        action: A,
+    ) -> Result<A::Outcome, Error> {
+        Ok(self.store.write(actor, action).await??)
     }
 
     /// Executes an action; with an idempotency key, at most once.
     pub(crate) async fn write_keyed<A: Action<Outcome: Group>>(
         &self,
+        actor: Actor,
         action: A,
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<A::Outcome>, Error> {
-        match self.store.write_keyed(action, keyed).await?? {
+        match self.store.write_keyed(actor, action, keyed).await?? {
             Answer::Executed(outcome) => Ok(Written::now(outcome)),
             Answer::Replayed(outcome) => Written::before(&outcome),
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use payments_domain::{
-    Id, MovementRequest, SandboxClock,
+    Actor, Id, MovementRequest, SandboxClock,
     actions::{FinishAdvance, Move},
     write::Rejection,
 };
@@ -43,7 +43,7 @@ impl Payments {
             }
         }
         self.end_challenges(app, &clock).await?;
-        let _finished = self.store.write(FinishAdvance { app, advance }).await?;
+        let _finished = self.store.write(Actor::SYSTEM, FinishAdvance { app, advance }).await?;
         Ok(())
     }
 
@@ -73,7 +73,10 @@ impl Payments {
         let request = MovementRequest::Void { amount: None };
         let action = Move { transaction, request, descriptor: None, steps: 0 };
         // Refused if a capture was faster. Nothing is pending then.
-        Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Rejection::Movement(_))))
+        Ok(matches!(
+            self.store.write(Actor::SYSTEM, action).await?,
+            Ok(_) | Err(Rejection::Movement(_))
+        ))
     }
 
     async fn lose_overdue_of(

@@ -81,7 +81,8 @@ pub(super) async fn revoke(
     merchant: Permitted<Merchant>,
     SecondId(app): SecondId,
 ) -> Result<StatusCode, Error> {
-    api.payments.write(RevokeApp { merchant: merchant.resource.id, app }).await?;
+    let action = RevokeApp { merchant: merchant.resource.id, app };
+    api.payments.write(merchant.caller.actor(), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

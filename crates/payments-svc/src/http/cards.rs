@@ -22,7 +22,8 @@ pub(super) async fn create(
             let notes = fields.optional("notes", Notes::new);
             Ok((transaction?, notes?))
         })?;
-        request.payments.save_card(merchant.resource.id, transaction, notes, keyed).await
+        let (actor, merchant) = (merchant.caller.actor(), merchant.resource.id);
+        request.payments.save_card(merchant, transaction, notes, actor, keyed).await
     });
     let Written { outcome: card, is_replayed } = saved.await?;
     Ok(output::written(is_replayed, json::saved(card.id)))

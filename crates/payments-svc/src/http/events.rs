@@ -47,9 +47,20 @@ struct EventOutput<'a> {
     #[serde(serialize_with = "as_text")]
     merchant_id: Id,
     test: bool,
+    actor: ActorOutput<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     transaction_id: Option<String>,
     data: DataOutput<'a>,
+}
+
+#[derive(Serialize)]
+struct ActorOutput<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -71,6 +82,11 @@ impl<'a> EventOutput<'a> {
             event_type: event.event_type.name(),
             merchant_id: event.merchant,
             test: event.test,
+            actor: ActorOutput {
+                kind: event.actor.kind.name(),
+                id: event.actor.id.map(|id| id.to_string()),
+                name: event.actor_name.as_deref(),
+            },
             transaction_id: event.transaction().map(|id| id.to_string()),
             data: match &event.data {
                 EventData::Transaction(transaction) => {

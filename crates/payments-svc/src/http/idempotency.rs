@@ -79,7 +79,8 @@ impl Once {
         caller: &App,
         read: impl FnOnce(&Body) -> Result<A, Vec<FieldError>>,
     ) -> Result<Written<A::Outcome>, Error> {
-        let act = async |keyed| self.payments.write_keyed(read(&self.body)?, keyed).await;
+        let actor = caller.actor();
+        let act = async |keyed| self.payments.write_keyed(actor, read(&self.body)?, keyed).await;
         self.run(caller, act).await
     }
 

@@ -85,7 +85,8 @@ pub(super) async fn update(
         fields.reject(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
-    api.payments.write(UpdateMerchant { merchant: merchant.resource.id, update }).await?;
+    let action = UpdateMerchant { merchant: merchant.resource.id, update };
+    api.payments.write(merchant.caller.actor(), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

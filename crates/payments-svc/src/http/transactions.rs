@@ -72,7 +72,8 @@ pub(super) async fn create(
 ) -> Result<Response, Error> {
     let paid = request.run(&merchant.caller, async |keyed| {
         let payment = request.body.read(payment)?;
-        request.payments.pay_recurring(&merchant.resource, payment, keyed).await
+        let actor = merchant.caller.actor();
+        request.payments.pay_recurring(&merchant.resource, payment, actor, keyed).await
     });
     let Written { outcome, is_replayed } = paid.await?;
     Ok(output::written(is_replayed, json::paid(outcome)))
@@ -117,7 +118,8 @@ pub(super) fn movement(
     post(async move |transaction: LoadedTransaction, request: Once| {
         let LoadedTransaction { caller, snapshot } = transaction;
         let keyed = request.keyed(&caller)?;
-        let moved = request.payments.move_once(keyed, snapshot, || request.body.read(read)).await?;
+        let read = || request.body.read(read);
+        let moved = request.payments.move_once(caller.actor(), keyed, snapshot, read).await?;
         let json = output::transaction(&request.payments, moved.outcome).await?;
         let response = json::response(StatusCode::CREATED, json);
         Ok::<_, Error>(output::written(moved.is_replayed, response))

@@ -43,7 +43,8 @@ pub(super) async fn revoke(
     merchant: Permitted<Merchant>,
     SecondId(user): SecondId,
 ) -> Result<StatusCode, Error> {
-    api.payments.write(RevokeUser { merchant: merchant.resource.id, user }).await?;
+    let action = RevokeUser { merchant: merchant.resource.id, user };
+    api.payments.write(merchant.caller.actor(), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
 use payments_domain::{
-    Delivery, DeliveryAttempt, DeliveryOutcome, EventTypes, Id, Name, Webhook, WebhookDetails,
-    WebhookSecret, WebhookUpdate,
+    Actor, Delivery, DeliveryAttempt, DeliveryOutcome, EventTypes, Id, Name, Webhook,
+    WebhookDetails, WebhookSecret, WebhookUpdate,
     actions::{CreateWebhook, DeleteWebhook, ReplayWebhook, RotateWebhook, UpdateWebhook},
     write::AttemptRow,
 };
@@ -75,7 +75,7 @@ pub(super) async fn update(
     })?;
     let Webhook { id: webhook, app, .. } = webhook.resource;
     let update = Box::new(update);
-    api.payments.write(UpdateWebhook { app, webhook, update }).await?;
+    api.payments.write(Actor::app(app), UpdateWebhook { app, webhook, update }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -84,7 +84,7 @@ pub(super) async fn delete(
     webhook: Permitted<Webhook>,
 ) -> Result<StatusCode, Error> {
     let Webhook { id: webhook, app, .. } = webhook.resource;
-    api.payments.write(DeleteWebhook { app, webhook }).await?;
+    api.payments.write(Actor::app(app), DeleteWebhook { app, webhook }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -107,7 +107,7 @@ pub(super) async fn replay(
 ) -> Result<StatusCode, Error> {
     let after = body.read(|fields| fields.required("after", str::parse))?;
     let Webhook { id: webhook, app, .. } = webhook.resource;
-    api.payments.write(ReplayWebhook { app, webhook, after }).await?;
+    api.payments.write(Actor::app(app), ReplayWebhook { app, webhook, after }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

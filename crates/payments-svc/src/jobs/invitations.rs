@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use common::error::Cause;
 use payments_domain::{
-    Id, Invitation,
+    Actor, Id, Invitation,
     actions::{RemoveInvitation, StartInvitationAttempt},
 };
 use tokio::{
@@ -58,7 +58,8 @@ impl Invitations {
             if let Some(invitation) = take(&self.store, id).await?
                 && deliver(mailer, &invitation).await
             {
-                let _removed = self.store.write(RemoveInvitation { invitation: id }).await?;
+                let _removed =
+                    self.store.write(Actor::SYSTEM, RemoveInvitation { invitation: id }).await?;
             }
         }
         mailer.disconnect().await;
@@ -71,7 +72,7 @@ impl Invitations {
 /// another replica was faster.
 async fn take(store: &Store, invitation: Id) -> Result<Option<Invitation>, StoreError> {
     let action = StartInvitationAttempt { invitation, jitter: rand::random() };
-    Ok(store.write(action).await?.ok())
+    Ok(store.write(Actor::SYSTEM, action).await?.ok())
 }
 
 /// Sends an invitation. Returns whether it can be deleted, because it was sent or the last attempt

@@ -8,7 +8,8 @@ use common::error::Cause;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
-    AcquirerName, GIVE_UP_AFTER, Id, OutboxEntry, OutboxQueue, QueuedEntry, SendingReport, Sent,
+    AcquirerName, Actor, GIVE_UP_AFTER, Id, OutboxEntry, OutboxQueue, QueuedEntry, SendingReport,
+    Sent,
     actions::{RecordSending, RefuseEntry},
 };
 use tokio::time::{Instant, sleep, sleep_until};
@@ -105,10 +106,10 @@ impl Outbox {
             }
             for OutboxEntry { id: entry, transaction, key, .. } in refused {
                 let refusal = RefuseEntry { entry, transaction, key };
-                let _recorded = self.store.write(refusal).await?;
+                let _recorded = self.store.write(Actor::ACQUIRER, refusal).await?;
             }
             if report.count() > 0 {
-                let _recorded = self.store.write(RecordSending(report)).await?;
+                let _recorded = self.store.write(Actor::ACQUIRER, RecordSending(report)).await?;
             } else if sending.is_empty() {
                 sleep(FAST_INTERVAL).await;
             }

@@ -10,7 +10,7 @@ use common::{
     progress::Progress,
 };
 use payments_domain::{
-    Currency, Iban, Id, Merchant, Payout, PayoutRequest, PayoutRun, actions,
+    Actor, Currency, Iban, Id, Merchant, Payout, PayoutRequest, PayoutRun, actions,
     write::{AsJson, PayoutRow, PayoutRunRow},
 };
 use serde::{Deserialize, Serialize};
@@ -122,8 +122,8 @@ impl Order<Store> for PayMerchant {
     async fn carry_out(self, store: &Store) -> Result<(), OrderError> {
         let Self { run: AsJson(run), merchant, delay } = self;
         // A rejection changes nothing, and the run continues with the others.
-        let _rejected =
-            store.write(actions::PayOut(PayoutRequest { run, merchant, delay })).await?;
+        let action = actions::PayOut(PayoutRequest { run, merchant, delay });
+        let _rejected = store.write(Actor::OPERATOR, action).await?;
         Ok(())
     }
 }

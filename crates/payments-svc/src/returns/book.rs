@@ -3,7 +3,7 @@
 use common::control::{Order, OrderError};
 use futures_util::future::join_all;
 use payments_domain::{
-    Currency, Id, Money, Payout, ReturnReason, ReturnResult, ReturnedTransfer,
+    Actor, Currency, Id, Money, Payout, ReturnReason, ReturnResult, ReturnedTransfer,
     actions::ReturnPayout,
 };
 use serde::{Deserialize, Serialize};
@@ -136,16 +136,17 @@ async fn book_return(
     let merchant = payout.transfer.merchant;
     let action = ReturnPayout { payout: payout.id, merchant, returned: transfer };
     let [here, there] = amounts.map(shown);
-    let (kind, here, there) = match store.write(action).await?.map(|outcome| outcome.result) {
-        Ok(ReturnResult::Booked) => return Ok(Outcome::Booked),
-        Ok(ReturnResult::AlreadyBooked) => return Ok(Outcome::AlreadyBooked),
-        Ok(ReturnResult::Currency) => (ProblemKind::Currency, here, there),
-        Ok(ReturnResult::Amount) => (ProblemKind::Amount, here, there),
-        Ok(ReturnResult::Date) => {
-            (ProblemKind::Date, created, date.map(|date| date.to_string()).unwrap_or_default())
-        }
-        Err(rejection) => (ProblemKind::Overflow, rejection.to_string(), there),
-    };
+    let (kind, here, there) =
+        match store.write(Actor::OPERATOR, action).await?.map(|outcome| outcome.result) {
+            Ok(ReturnResult::Booked) => return Ok(Outcome::Booked),
+            Ok(ReturnResult::AlreadyBooked) => return Ok(Outcome::AlreadyBooked),
+            Ok(ReturnResult::Currency) => (ProblemKind::Currency, here, there),
+            Ok(ReturnResult::Amount) => (ProblemKind::Amount, here, there),
+            Ok(ReturnResult::Date) => {
+                (ProblemKind::Date, created, date.map(|date| date.to_string()).unwrap_or_default())
+            }
+            Err(rejection) => (ProblemKind::Overflow, rejection.to_string(), there),
+        };
     Ok(Outcome::Refused(Problem { kind, here, there }))
 }
 

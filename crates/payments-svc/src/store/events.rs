@@ -125,7 +125,7 @@ impl Store {
         let before = to.successor();
         let params = [app.param(), after.param(), before.param(), Param::Int(limit.into())];
         let sql = EventFilter { merchant: None, event_type: None }.page(true);
-        self.query_all(&sql, &params, |columns| Ok(LoadedEvent::of_row(columns)?.0)).await
+        self.query_all(&sql, &params, |columns| Ok(LoadedEvent::of_row(columns)?.event)).await
     }
 
     /// A page of events; see [`super::lists`] for `after`.
@@ -175,12 +175,12 @@ impl Store {
         Ok(found.into_iter().map(|transaction| (transaction.id, transaction)).collect())
     }
 
-    /// Reads the data of events. `true` for the events of test merchants.
-    async fn with_data(&self, events: Vec<(NewEvent, bool)>) -> Result<Vec<Event>, StoreError> {
+    /// Reads the data of events.
+    async fn with_data(&self, events: Vec<LoadedEvent>) -> Result<Vec<Event>, StoreError> {
         let (mut transactions, mut disputes) = (Vec::new(), Vec::new());
         let (mut alerts, mut payouts) = (Vec::new(), Vec::new());
         let (mut holds, mut banks) = (Vec::new(), Vec::new());
-        for (event, _) in &events {
+        for LoadedEvent { event, .. } in &events {
             match event.fact {
                 Fact::Transaction(version) => transactions.push(version.transaction),
                 Fact::Dispute { dispute, .. } => disputes.push(dispute),
@@ -218,9 +218,10 @@ impl Store {
             Fact::Hold(hold) => holds.get(hold).cloned().map(EventData::Hold),
             Fact::Bank(change) => banks.get(change).cloned().map(EventData::Bank),
         };
-        let event = |(NewEvent { id, merchant, created, event_type, fact }, test)| {
+        let event = |LoadedEvent { event, test, actor_name }| {
+            let NewEvent { id, merchant, created, event_type, actor, fact } = event;
             let data = data(event_type, &fact)?;
-            Some(Event { id, merchant, test, created, event_type, data })
+            Some(Event { id, merchant, test, created, event_type, actor, actor_name, data })
         };
         Ok(events.into_iter().filter_map(event).collect())
     }
@@ -239,6 +240,10 @@ mod tests {
             "SEARCH events USING PRIMARY KEY (id=?)",
             "SEARCH merchants USING PRIMARY KEY (id=?)",
             "SEARCH merchant_apps EXISTS USING PRIMARY KEY (merchant=? AND app=?)",
+            "CORRELATED SCALAR SUBQUERY 1",
+            "SEARCH apps USING PRIMARY KEY (id=?)",
+            "CORRELATED SCALAR SUBQUERY 2",
+            "SEARCH users USING PRIMARY KEY (id=?)",
         ];
         assert_eq!(plan(&database(), &by_id_sql(3)), searched);
     }

@@ -125,21 +125,30 @@ impl Resource for LoadedTrail {
     }
 }
 
-/// An event without its data, and whether its merchant is a test merchant.
-pub(super) type LoadedEvent = (NewEvent, bool);
+/// An event without its data.
+pub(super) struct LoadedEvent {
+    pub(super) event: NewEvent,
+    /// Whether its merchant is a test merchant.
+    pub(super) test: bool,
+    /// The name of the app, or the e-mail address of the user.
+    pub(super) actor_name: Option<String>,
+}
 
 impl Resource for LoadedEvent {
     const TABLE: &'static str = "events";
     const MERCHANT: &'static str = "events.merchant";
 
     fn select() -> (String, &'static str) {
-        let columns = format!("{}, merchants.test", EventRow::of("events"));
+        let actor = "coalesce((SELECT name FROM apps WHERE apps.id = events.actor_id),
+                              (SELECT email FROM users WHERE users.id = events.actor_id))";
+        let columns = format!("{}, merchants.test, {actor}", EventRow::of("events"));
         (columns, "events JOIN merchants ON merchants.id = events.merchant")
     }
 
     fn of_row(columns: &mut Columns<'_>) -> Read<Self> {
         let event = EventRow::read(columns)?.event();
-        Ok((event.ok_or_else(|| columns.invalid(BadCell))?, columns.read()?))
+        let event = event.ok_or_else(|| columns.invalid(BadCell))?;
+        Ok(Self { event, test: columns.read()?, actor_name: columns.read()? })
     }
 }
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use common::limits::Permit;
 use jiff::Timestamp;
 use payments_domain::{
-    DeliveryAttempt, DeliveryReport, DisableReason, Id, MAX_RECORDED_ATTEMPTS, Undelivered,
+    Actor, DeliveryAttempt, DeliveryReport, DisableReason, Id, MAX_RECORDED_ATTEMPTS, Undelivered,
     Webhook, WebhookSecrets, actions::RecordDeliveries,
 };
 use tokio::{
@@ -362,7 +362,9 @@ impl EndpointTask {
             && report.attempts.is_empty();
         if !is_empty {
             let action = RecordDeliveries(Box::new(report));
-            let Ok(recorded) = self.shared.store.write(action).await? else { return Ok(false) };
+            let Ok(recorded) = self.shared.store.write(Actor::SYSTEM, action).await? else {
+                return Ok(false);
+            };
             if let Some(reason) = self.disables.filter(|_| recorded.disables_webhook) {
                 tracing::warn!(
                     webhook.id = %self.webhook.id,

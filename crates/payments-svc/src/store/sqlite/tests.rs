@@ -6,9 +6,9 @@ use bytes::Bytes;
 use common::{files::Files, progress::Progress, sql::Row as _, sqlite::LookUp};
 use jiff::civil::date;
 use payments_domain::{
-    Account, AcquirerKey, AcquirerName, ApiKeyDetails, ApiKeyDigest, Authorization, BalanceLine,
-    CardOnFile, Challenge, Currency, Id, Merchant, Money, OutboxEntry, OutboxKind, PageQuery,
-    PayoutFormat, PayoutRequest, PayoutRun, QueuedEntry, Transaction, TransactionTerms,
+    Account, AcquirerKey, AcquirerName, Actor, ApiKeyDetails, ApiKeyDigest, Authorization,
+    BalanceLine, CardOnFile, Challenge, Currency, Id, Merchant, Money, OutboxEntry, OutboxKind,
+    PageQuery, PayoutFormat, PayoutRequest, PayoutRun, QueuedEntry, Transaction, TransactionTerms,
     TransactionVersion, UnansweredPayment,
     actions::{ClosePayoutRun, CreateApp, OpenPayoutRun, PayOut},
     write::{
@@ -499,7 +499,8 @@ impl Action for Unbalanced {
 async fn a_line_whose_postings_do_not_sum_to_zero_is_not_written() {
     let (dir, store, _) = store_with(0).await;
     let name = || CreateApp { name: None, digest: ApiKeyDigest::of("another key") };
-    let (unbalanced, created) = tokio::join!(store.write(Unbalanced), store.write(name()));
+    let (unbalanced, created) =
+        tokio::join!(store.write(Actor::SYSTEM, Unbalanced), store.write(Actor::SYSTEM, name()));
     assert!(unbalanced.is_err());
     assert!(created.unwrap().is_ok());
     super::check(dir.path(), Scope::Everything, &Progress::new("check")).unwrap();
