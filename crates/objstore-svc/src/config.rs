@@ -59,6 +59,8 @@ pub(crate) enum Command {
         #[arg(value_parser = ClientId::parse)]
         client: ClientId,
     },
+    /// Begins a new epoch after a restore that the service cannot notice: clients get current values
+    NewEpoch,
 }
 
 #[derive(Debug, Clone, Args)]

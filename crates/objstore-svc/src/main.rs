@@ -22,7 +22,7 @@ use crate::{
     config::{Cli, Command, DEFAULT_PORT},
     end_sessions::end_sessions,
     service::start,
-    store::{Store, backup, import},
+    store::{Store, backup, import, new_epoch},
 };
 
 #[global_allocator]
@@ -44,5 +44,6 @@ fn main() -> ExitCode {
         }
         Some(Command::ConfirmClock) => finish(confirm_clock::<Store>(&or_exit(config.store()))),
         Some(Command::EndSessions { client }) => finish(end_sessions(&config, client)),
+        Some(Command::NewEpoch) => finish(new_epoch(&or_exit(config.store()))),
     }
 }

@@ -106,9 +106,20 @@ pub(crate) fn backup(
 ) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
-        None => backup_sqlite(&config.data_dir.join(sqlite::DATABASE), target, progress, |copy| {
-            copy.execute("UPDATE store SET epoch = NULL", []).map(drop)
-        }),
+        None => {
+            let source = config.data_dir.join(sqlite::DATABASE);
+            backup_sqlite(&source, target, progress, sqlite::forget_epoch)
+        }
+    }
+}
+
+/// Begins a new epoch, for a restore to an earlier time that [`Store::open`] cannot notice. Replicas
+/// that run notice it. A service on SQLite would not: fails if one runs.
+#[tokio::main(flavor = "current_thread")]
+pub(crate) async fn new_epoch(config: &StoreConfig) -> Result<(), OpenError> {
+    match &config.database {
+        Some(database) => Ok(postgres::new_epoch(database).await?),
+        None => Ok(sqlite::new_epoch(&config.data_dir)?),
     }
 }
 

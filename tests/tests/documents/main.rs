@@ -8,6 +8,7 @@ mod links;
 mod names;
 mod settings;
 mod signing;
+mod sql;
 
 /// The programs that have settings.
 const PROGRAMS: [&str; 5] =

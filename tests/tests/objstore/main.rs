@@ -12,6 +12,7 @@ mod copies;
 mod decoders;
 mod delivery;
 mod document;
+mod epochs;
 mod errors;
 mod events;
 mod expiry;

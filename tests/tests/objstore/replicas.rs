@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use crate::witness::Witness;
 
 /// Starts three replicas at the same time on a new database.
-async fn three(database: &Database, settings: &[(&str, &str)]) -> [Service; 3] {
+pub(crate) async fn three(database: &Database, settings: &[(&str, &str)]) -> [Service; 3] {
     let start = |_| Stopped::on(Some(database.clone()), settings).start();
     join_all((0..3).map(start)).await.try_into().unwrap()
 }

@@ -298,6 +298,14 @@ pub(super) async fn migrate(database: &Database) -> Result<(), OpenError> {
     database.migrate(migrations::migrations::runner()).await
 }
 
+/// Begins a new epoch: the origin is unknown, as in a restored dump.
+pub(super) async fn new_epoch(database: &DatabaseConfig) -> Result<(), OpenError> {
+    let database = Database::of(database)?;
+    migrate(&database).await?;
+    let begin = format!("UPDATE store SET origin = NULL; {SETTINGS}");
+    database.listen(&begin, drop).await.map(drop)
+}
+
 /// Returns the epoch and the newest revision.
 async fn load_epoch(database: &Database) -> Result<(Epoch, Revision), OpenError> {
     let connection = database.listen(SETTINGS, drop).await?;

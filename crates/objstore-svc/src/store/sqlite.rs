@@ -16,6 +16,7 @@
 //!    from before the restore never match, although revisions repeat.
 
 use std::{
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread::available_parallelism,
 };
@@ -205,6 +206,20 @@ impl From<rusqlite::Error> for StoreError {
 /// Runs the missing migrations.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
     engine::migrate(connection, migrations::migrations::runner())
+}
+
+/// Begins a new epoch at the next start.
+pub(super) fn new_epoch(directory: &Path) -> Result<(), StartError> {
+    let database = directory.join(DATABASE);
+    if !database.exists() {
+        return Err(StartError::Missing(database));
+    }
+    Ok(forget_epoch(&Owned::open(directory, DATABASE, migrate)?.connection)?)
+}
+
+/// The next start begins an epoch.
+pub(super) fn forget_epoch(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("UPDATE store SET epoch = NULL", []).map(drop)
 }
 
 /// Returns the epoch, and begins one if there is none.
