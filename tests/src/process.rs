@@ -11,7 +11,8 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, BufReader},
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader},
+    join,
     process::{Child, Command},
     sync::watch,
     time::{sleep, timeout},
@@ -45,6 +46,20 @@ pub(crate) fn piped(command: &mut Command) {
 
 pub async fn run(mut command: Command) -> Output {
     timeout(DEADLINE, command.output()).await.expect("ends in time").expect("can be started")
+}
+
+/// Runs a command, of this workspace or not, with this text on standard input. It may take long, and
+/// may end before it has read everything.
+pub async fn run_with(command: &mut Command, input: &str) -> Output {
+    piped(command);
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("can be started");
+    let mut stdin = child.stdin.take().expect("piped");
+    let fed = async {
+        let _ = stdin.write_all(input.as_bytes()).await;
+        drop(stdin);
+    };
+    let ended = async { join!(fed, child.wait_with_output()).1 };
+    timeout(10 * DEADLINE, ended).await.expect("ends in time").expect("can be waited for")
 }
 
 /// The text that a command has printed, on both outputs.

@@ -1,12 +1,12 @@
 //! `authsvc probe`: signs in once and says which answers the portal gives.
 
-use std::process::Stdio;
-
-use blackbox::{authsvc::PROGRAM, process};
+use blackbox::{
+    authsvc::PROGRAM,
+    process::{self, output},
+};
 use demo_portal::{Behaviour, CAMPUSES, Delivery, Operation, Options, Portal, Student};
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::{io::AsyncWriteExt as _, time::timeout};
 
 struct Prober {
     portal: Portal,
@@ -38,13 +38,9 @@ impl Prober {
 /// The exit code, and standard output and error together.
 async fn run(settings: &[(&str, &str)], input: &str) -> (i32, String) {
     let mut command = process::command(PROGRAM, settings);
-    command.arg("probe").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // Fails if the program rejects its settings and ends before it reads.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes()).await;
-    let output = timeout(process::DEADLINE, child.wait_with_output()).await.unwrap().unwrap();
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.code().unwrap(), String::from_utf8(text).unwrap())
+    command.arg("probe");
+    let ended = process::run_with(&mut command, input).await;
+    (ended.status.code().unwrap(), output(&ended))
 }
 
 const SIGNED_IN: &str = "login: 200 and SUCCESS: signed in\n";

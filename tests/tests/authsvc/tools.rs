@@ -1,17 +1,14 @@
 //! Checks by third-party tools: parsers of the metrics, and a fuzzer that reads the OpenAPI
 //! document.
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Output, Stdio},
-};
+use std::path::{Path, PathBuf};
 
 use blackbox::{
     authsvc::{Service, Site, families},
-    process::DEADLINE,
+    process::run_with,
 };
 use serde_json::{Value, json};
-use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
+use tokio::process::Command;
 
 /// Parses the text format, and prints every sample as `[name, labels, value]`.
 const PARSER: &str = r"
@@ -32,15 +29,6 @@ fn tool(name: &str) -> PathBuf {
     tools
 }
 
-async fn run(command: &mut Command, input: &str) -> Output {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    let mut child = command.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input.as_bytes()).await.unwrap();
-    drop(stdin);
-    timeout(10 * DEADLINE, child.wait_with_output()).await.unwrap().unwrap()
-}
-
 /// The metrics of a service that has counted something in every family, in the text format.
 async fn scraped() -> String {
     let site = Site::with(&[]).await;
@@ -55,7 +43,8 @@ async fn scraped() -> String {
 async fn promtool_accepts_the_metrics() {
     let fresh = Service::with(&[]).await.fetch("/metrics").await.expect(200);
     for text in [fresh.text(), &scraped().await] {
-        let checked = run(Command::new(tool("promtool")).args(["check", "metrics"]), text).await;
+        let checked =
+            run_with(Command::new(tool("promtool")).args(["check", "metrics"]), text).await;
         let output = String::from_utf8_lossy(&checked.stderr).into_owned()
             + &String::from_utf8_lossy(&checked.stdout);
         assert!(checked.status.success() && output.is_empty(), "{output}");
@@ -65,7 +54,8 @@ async fn promtool_accepts_the_metrics() {
 #[tokio::test]
 async fn a_client_library_reads_the_same_samples() {
     let text = scraped().await;
-    let parsed = run(Command::new(tool("python/bin/python")).args(["-c", PARSER]), &text).await;
+    let parsed =
+        run_with(Command::new(tool("python/bin/python")).args(["-c", PARSER]), &text).await;
     assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
     let parsed: Vec<(String, serde_json::Map<String, Value>, f64)> =
         serde_json::from_slice(&parsed.stdout).unwrap();
@@ -95,7 +85,7 @@ async fn a_fuzzer_finds_only_documented_answers() {
         "--no-color",
     ]);
     let directory = tempfile::tempdir().unwrap();
-    let fuzzed = run(fuzzer.current_dir(directory.path()), "").await;
+    let fuzzed = run_with(fuzzer.current_dir(directory.path()), "").await;
     let output = String::from_utf8_lossy(&fuzzed.stdout).into_owned();
     assert!(fuzzed.status.success(), "{output}");
     assert!(output.contains("Tested: 4"), "{output}");

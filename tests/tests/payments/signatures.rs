@@ -1,11 +1,14 @@
 //! Requests to webhooks: the addresses that they may reach, and their signatures, which the
 //! published libraries of Standard Webhooks verify.
 
-use std::{path::Path, process::Stdio};
+use std::path::Path;
 
-use blackbox::payments::{App, Received, Receiver, Service};
+use blackbox::{
+    payments::{App, Received, Receiver, Service},
+    process,
+};
 use serde_json::{Value, json};
-use tokio::{io::AsyncWriteExt as _, process::Command};
+use tokio::process::Command;
 
 /// Allows the addresses of this machine.
 const LOCAL: (&str, &str) = ("PAYMENTS_WEBHOOK_NETWORKS", "127.0.0.0/8");
@@ -65,14 +68,7 @@ pub(crate) async fn verify(cases: &[Value]) -> [Vec<String>; 2] {
 }
 
 async fn run(mut command: Command, cases: &[Value]) -> Vec<String> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-    let child = command.spawn();
-    let missing = |error| panic!("{error}; install it with: scripts/install test");
-    let mut child = child.unwrap_or_else(missing);
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(json!(cases).to_string().as_bytes()).await.unwrap();
-    drop(stdin);
-    let ended = child.wait_with_output().await.unwrap();
+    let ended = process::run_with(&mut command, &json!(cases).to_string()).await;
     assert!(ended.status.success(), "install the libraries with: scripts/install test");
     String::from_utf8(ended.stdout).unwrap().lines().map(str::to_owned).collect()
 }
