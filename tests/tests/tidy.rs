@@ -97,8 +97,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("reconcile", "config csv_file formula store common::progress std::process"),
             (
                 "returns",
-                "config csv_file formula store common::control common::progress std::fs std::process \
-                 tempfile tokio",
+                "config csv_file file formula store common::control common::progress std::fs \
+                 std::process tempfile tokio",
             ),
             ("seed", "app config file store common::control std::fs tokio"),
             ("standing", "config store common::control tokio"),

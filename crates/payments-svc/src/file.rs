@@ -1,5 +1,6 @@
 //! Files that only their owner can read, because they contain keys or bank accounts. A
-//! [`NamedTempFile`] has the mode 0600.
+//! [`NamedTempFile`] has the mode 0600. Instead of a file, an operator can name a stream, such as
+//! `/dev/stdin` and `/dev/stdout` in a container.
 
 use std::{
     fs::{self, File},
@@ -10,10 +11,14 @@ use std::{
 use tempfile::NamedTempFile;
 
 /// A file that is not visible under its path before [`Self::save`].
-pub(crate) struct NewFile {
-    temporary: NamedTempFile,
-    directory: PathBuf,
-    path: PathBuf,
+pub(crate) enum NewFile {
+    /// A pipe or a device: it is written, never replaced.
+    Stream(File),
+    Hidden {
+        temporary: NamedTempFile,
+        directory: PathBuf,
+        path: PathBuf,
+    },
 }
 
 impl NewFile {
@@ -23,25 +28,50 @@ impl NewFile {
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
+        // `/dev/stdout` can be a link to a file, whose earlier content stays.
+        if is_stream(path) || path.parent() == Some(Path::new("/dev")) {
+            return Ok(Self::Stream(File::options().append(true).open(path)?));
+        }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new(".")).to_owned();
         let temporary = NamedTempFile::new_in(&directory)?;
-        Ok(Self { temporary, directory, path: path.to_owned() })
+        Ok(Self::Hidden { temporary, directory, path: path.to_owned() })
     }
 
     /// Writes the content, and atomically replaces an existing file. Returns when it is durable.
-    pub(crate) fn save(mut self, content: &[u8]) -> io::Result<()> {
-        self.temporary.write_all(content)?;
-        self.temporary.as_file().sync_all()?;
-        self.temporary.persist(&self.path)?;
-        File::open(&self.directory)?.sync_all()
+    pub(crate) fn save(self, content: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stream(mut stream) => stream.write_all(content),
+            Self::Hidden { mut temporary, directory, path } => {
+                temporary.write_all(content)?;
+                temporary.as_file().sync_all()?;
+                temporary.persist(path)?;
+                File::open(directory)?.sync_all()
+            }
+        }
     }
 
     /// Writes nothing, and removes an existing file, whose content is no longer true.
     pub(crate) fn remove(self) -> io::Result<()> {
-        match fs::remove_file(&self.path) {
+        let Self::Hidden { directory, path, .. } = self else { return Ok(()) };
+        match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => File::open(&self.directory)?.sync_all(),
+            _ => File::open(directory)?.sync_all(),
         }
     }
+}
+
+/// A copy of a stream, which can be read only once, in the data directory, or in the system's
+/// directory if the data directory cannot be written. `None` for a file.
+pub(crate) fn copy_of_stream(path: &Path, data: &Path) -> io::Result<Option<NamedTempFile>> {
+    if !is_stream(path) {
+        return Ok(None);
+    }
+    let mut copy = NamedTempFile::new_in(data).or_else(|_| NamedTempFile::new())?;
+    io::copy(&mut File::open(path)?, &mut copy)?;
+    Ok(Some(copy))
+}
+
+fn is_stream(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file())
 }

@@ -23,8 +23,9 @@ use common::{
     store::OpenError,
 };
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
-use crate::{config::Config, formula, store::Store};
+use crate::{config::Config, file::copy_of_stream, formula, store::Store};
 
 mod book;
 mod camt;
@@ -119,7 +120,9 @@ pub(crate) async fn returns(
         ReadError::Io(source) => ReturnsError::File { path: from.to_owned(), source },
         ReadError::Format(reason) => ReturnsError::Format { path: from.to_owned(), reason },
     };
-    let open = || ReturnsFile::open(from).map_err(unreadable);
+    let copy = copy_of_stream(from, &config.data_dir).map_err(|error| unreadable(error.into()))?;
+    let path = copy.as_ref().map_or(from, NamedTempFile::path);
+    let open = || ReturnsFile::open(path).map_err(unreadable);
     let mut file = open()?;
     progress.begin("bytes read", file.size());
     while file.next().map_err(unreadable)?.is_some() {

@@ -92,6 +92,21 @@ pub(crate) fn transfers(file: &str) -> Vec<Value> {
     reader.records().map(|record| row(record.unwrap())).collect()
 }
 
+/// As in a container, whose `/dev/stdout` is a pipe of the client.
+#[tokio::test]
+async fn the_file_can_be_a_pipe() {
+    let service = Service::with(&[]).await;
+    funded(&service, Some(DANISH)).await;
+    for paid in [1, 1, 0] {
+        let mut command = service.data().command();
+        let day = if paid == 0 { "2026-01-02" } else { "2026-01-01" };
+        command.args(["payout", "--test", "--day", day, "--csv", "/proc/self/fd/1"]);
+        let ended = process::run(command).await;
+        assert!(ended.status.success(), "{}", process::output(&ended));
+        assert_eq!(transfers(str::from_utf8(&ended.stdout).unwrap()).len(), paid);
+    }
+}
+
 #[tokio::test]
 async fn only_merchants_with_money_and_an_account_are_paid() {
     let service = Service::with(&[]).await;

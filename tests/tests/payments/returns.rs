@@ -152,6 +152,28 @@ async fn returns(place: &Stopped, content: &str) -> (i32, String, String) {
     (ended.status.code().unwrap(), named, summary)
 }
 
+#[tokio::test]
+async fn a_file_can_come_through_a_pipe() {
+    let paid = paid(2).await;
+    let [one, other] = [0, 1].map(|index| &*paid.ids[index]);
+    for (content, summary) in [
+        (paid.csv(&[(one, "9.45")]), "returns: 1 booked, 0 already booked, 0 not booked\n"),
+        (
+            camt("camt.053", &paid.day, &[one, other]),
+            "returns: 1 booked, 1 already booked, 0 not booked\n",
+        ),
+    ] {
+        let mut command = command(&paid.place, Path::new("/dev/stdin"));
+        let ended = process::run_with(&mut command, &content).await;
+        let output = process::output(&ended);
+        assert!(ended.status.success() && output.starts_with(summary), "{output}");
+    }
+    let copies = fs::read_dir(paid.place.data()).unwrap().map(|file| file.unwrap().file_name());
+    let copies: Vec<_> =
+        copies.filter(|name| name.as_encoded_bytes().starts_with(b".tmp")).collect();
+    assert!(copies.is_empty(), "{copies:?}");
+}
+
 /// Runs the command, which must explain everything. Returns the first line of its summary.
 async fn explained(place: &Stopped, content: &str) -> String {
     let (code, named, summary) = returns(place, content).await;

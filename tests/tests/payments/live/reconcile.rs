@@ -300,6 +300,15 @@ async fn a_file_that_is_no_settlement_file_is_an_error() {
 }
 
 #[tokio::test]
+async fn a_settlement_file_can_come_through_a_pipe() {
+    let place = Stopped::new(&[]).start().await.stop().await;
+    let mut command = place.command();
+    command.args(["reconcile", "--from", "/dev/stdin"]);
+    let ended = process::run_with(&mut command, &format!("{HEADER}\n")).await;
+    assert_eq!(process::output(&ended), "reconcile: 0 differences, 0 rows\n");
+}
+
+#[tokio::test]
 async fn a_reconciliation_that_is_stopped_says_so() {
     let settled = Settled::new().await;
     // More differences than a pipe holds: the command waits until somebody reads them.
