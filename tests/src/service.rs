@@ -76,6 +76,11 @@ impl<P: Program> Service<P> {
         TcpStream::connect(address).await.expect("a connection")
     }
 
+    /// Whether the test started it.
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// The process. Only for a service that the test started.
     pub fn process(&self) -> &Process {
         let (process, _) = self.own.as_ref().expect("a service that the test started");

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use blackbox::{project::read, settings};
 use serde_norway::Value;
 
+mod commands;
 mod kubernetes;
 mod proxies;
 mod proxy;
