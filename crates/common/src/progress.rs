@@ -137,6 +137,14 @@ impl Progress {
         self.bar.set_position(done);
     }
 
+    /// Asks the command to stop, for this reason.
+    pub fn stop(&self, reason: &str) {
+        if !self.is_stopped() {
+            self.print(&reason);
+            self.stop.cancel();
+        }
+    }
+
     /// Whether the command was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.is_cancelled()

@@ -145,15 +145,21 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
 const STOP_STEPS: i32 = 10_000;
 
 /// Makes statements of this connection fail with [`ErrorCode::OperationInterrupted`] when the command
-/// is asked to stop. Calls `report` regularly while a statement runs.
+/// is asked to stop, also by a service that cannot start while somebody reads its database. Calls
+/// `report` regularly while a statement runs.
 pub fn stop_with(
     connection: &mut Connection,
     progress: &Progress,
     mut report: impl FnMut(&Progress) + Send + 'static,
 ) -> rusqlite::Result<()> {
     let progress = progress.clone();
+    // A temporary database has no path.
+    let database = connection.path().filter(|path| !path.is_empty()).map(PathBuf::from);
     let is_stopped = move || {
         report(&progress);
+        if database.as_deref().is_some_and(directory::owner_waits) {
+            progress.stop("the service starts and needs its log: run the command again");
+        }
         progress.is_stopped()
     };
     connection.progress_handler(STOP_STEPS, Some(is_stopped))

@@ -1,10 +1,14 @@
 //! Subcommands that may take long: they stop where nothing is half done.
 
+use std::fs;
+
 use blackbox::{
     objstore::{Object, PROGRAM, Stopped},
     postgres::{Cluster, Database},
-    stopping::{hang_up_import, stop_backup, stop_often},
+    process::{output, send, until},
+    stopping::{INTERRUPTED, hang_up_import, stop_backup, stop_often},
 };
+use futures_util::future::join;
 
 /// Enough objects for a command of about a second.
 const MANY: u32 = 200_000;
@@ -39,6 +43,35 @@ async fn a_backup_that_is_stopped_leaves_no_file() {
         assert_eq!(count, MANY + 1);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_service_that_starts_ends_a_backup() {
+    let service = large().await.start().await;
+    let client = service.client().await;
+    let file = service.data().data().join("copy.db");
+    let partial = file.with_extension("db.partial");
+    let mut command = service.data().command();
+    let backup = command.arg("backup").arg("--to").arg(&file).spawn().unwrap();
+    until(async || fs::metadata(&partial).is_ok_and(|copy| copy.len() > 0)).await;
+    send(backup.id().unwrap(), "STOP").await;
+    assert!(!file.exists(), "the backup was too fast: the test shows nothing");
+    // The log has more than the backup reads.
+    client.set(&Object::fresh()).await;
+    let place = service.stop().await;
+    let lock = place.data().join("lock");
+    let waits = || fs::metadata(&lock).unwrap().len() > 0;
+    let ended = async {
+        until(async || waits()).await;
+        send(backup.id().unwrap(), "CONT").await;
+        backup.wait_with_output().await.unwrap()
+    };
+    let (service, ended) = join(place.start(), ended).await;
+    let printed = output(&ended);
+    assert_eq!(ended.status.code(), Some(INTERRUPTED), "{printed}");
+    assert!(printed.contains("needs its log: run the command again"), "{printed}");
+    assert!(!waits() && !file.exists() && !partial.exists());
+    client.at(&service).set(&Object::fresh()).await;
 }
 
 #[tokio::test]

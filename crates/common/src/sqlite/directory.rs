@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The process that owns the directory holds the lock of this file.
+/// The process that owns the directory holds the lock of this file. The file is empty, unless the owner
+/// waits for others that read the database.
 const LOCK: &str = "lock";
 
 /// Why a directory cannot be used.
@@ -31,7 +32,7 @@ pub enum DirectoryError {
 pub struct Directory {
     path: PathBuf,
     database: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Directory {
@@ -45,7 +46,7 @@ impl Directory {
             Ok(()) => {
                 let database = path.join(database);
                 create(&database).map_err(unusable)?;
-                Ok(Self { path: path.to_owned(), database, _lock: lock })
+                Ok(Self { path: path.to_owned(), database, lock })
             }
             Err(TryLockError::WouldBlock) => Err(DirectoryError::InUse(path.to_owned())),
             Err(TryLockError::Error(source)) => Err(unusable(source)),
@@ -57,10 +58,20 @@ impl Directory {
         &self.path
     }
 
+    /// Asks processes that read the database to end, or no longer: see [`owner_waits`].
+    pub(super) fn wait_for_readers(&self, waits: bool) -> io::Result<()> {
+        self.lock.set_len(waits.into())
+    }
+
     /// Path of the database file.
     pub fn database(&self) -> &Path {
         &self.database
     }
+}
+
+/// Whether the process that owns the directory of this database waits for others that read it.
+pub(super) fn owner_waits(database: &Path) -> bool {
+    database.with_file_name(LOCK).metadata().is_ok_and(|lock| lock.len() > 0)
 }
 
 /// Creates a directory and its parents, unless they exist. SQLite syncs the names of its files, but

@@ -35,7 +35,7 @@ pub enum StartError {
     #[error("the database file cannot be opened or synced: {0}")]
     File(#[source] io::Error),
     /// Another process reads the database, so the log of an unclean end cannot be emptied.
-    #[error("another process reads the database: wait until the backup or the check has ended")]
+    #[error("another process reads the database, such as sqlite3: end it")]
     InUse,
     /// The writer, its runtime or the checkpoint thread did not start.
     #[error("a thread cannot be started: {0}")]

@@ -17,7 +17,8 @@ use super::{
     open,
 };
 
-/// How long a start waits until other processes do not read the log any more.
+/// How long a start waits until other processes do not read the log any more. Commands of this program
+/// end at once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Pause between two attempts.
@@ -29,7 +30,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 /// the disk.
 ///
 /// # Errors
-/// [`StartError::InUse`] if another process, such as a backup, reads the log for a minute.
+/// [`StartError::InUse`] if another process, such as `sqlite3`, reads the log for a minute.
 pub fn recover(directory: &Directory) -> Result<(Connection, Arc<Disk>), StartError> {
     let path = directory.database();
     let disk = Arc::new(Disk::new(path));
@@ -40,25 +41,33 @@ pub fn recover(directory: &Directory) -> Result<(Connection, Arc<Disk>), StartEr
         }
     }
     let connection = open(path)?;
-    disk.set_must_empty(was_unclean && !empty_log(&connection, &disk)?);
+    disk.set_must_empty(was_unclean && !empty_log(&connection, &disk, directory)?);
     // SQLite ignores an error of this sync.
     sync_name(path).map_err(StartError::File)?;
     Ok((connection, disk))
 }
 
-/// Returns false if the disk is full.
-fn empty_log(connection: &Connection, disk: &Disk) -> Result<bool, StartError> {
+/// Returns false if the disk is full. Commands that read the log end for it.
+fn empty_log(
+    connection: &Connection,
+    disk: &Disk,
+    directory: &Directory,
+) -> Result<bool, StartError> {
     let started = Instant::now();
-    loop {
+    let emptied = loop {
         match empty(connection) {
-            Ok(true) => return Ok(true),
-            Ok(false) if started.elapsed() < PATIENCE => sleep(RETRY_AFTER),
-            Ok(false) => return Err(StartError::InUse),
+            Ok(false) if started.elapsed() < PATIENCE => {
+                directory.wait_for_readers(true).map_err(StartError::File)?;
+                sleep(RETRY_AFTER);
+            }
+            Ok(false) => break Err(StartError::InUse),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 disk.refused(0, Instant::now());
-                return Ok(false);
+                break Ok(false);
             }
-            Err(error) => return Err(error.into()),
+            emptied => break emptied.map_err(StartError::from),
         }
-    }
+    };
+    directory.wait_for_readers(false).map_err(StartError::File)?;
+    emptied
 }
