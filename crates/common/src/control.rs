@@ -358,7 +358,11 @@ pub struct Connection(SendRequest<Full<Bytes>>);
 impl Connection {
     /// `None` if no service listens in this directory.
     async fn open(directory: &Path) -> io::Result<Option<Self>> {
-        let is_none = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::ConnectionRefused);
+        // Reset: the service ends before it accepts.
+        let is_none = |kind| {
+            use ErrorKind::{ConnectionRefused, ConnectionReset, NotFound};
+            matches!(kind, NotFound | ConnectionRefused | ConnectionReset)
+        };
         let connecting = async {
             let (_directory, path) = address(directory)?;
             UnixStream::connect(&path).await
@@ -432,5 +436,14 @@ mod tests {
         {
             assert_eq!(is_trusted(user, own), trusted, "{user} to {own}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_service_that_ends_before_it_accepts_does_not_listen() {
+        let directory = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(directory.path().join(SOCKET)).unwrap();
+        let ends = async move { drop(listener) };
+        let (connection, ()) = tokio::join!(Connection::open(directory.path()), ends);
+        assert!(connection.unwrap().is_none());
     }
 }
