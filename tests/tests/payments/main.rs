@@ -48,6 +48,7 @@ mod program;
 mod rates;
 mod replays;
 mod replicas;
+mod reports;
 mod rereading;
 mod restart;
 mod returns;

@@ -23,6 +23,7 @@ use tokio::{process::Command, time::sleep};
 use crate::{
     live::standing::release,
     payouts::{DANISH, DEBTOR, funded, merchant, pay_out, payouts_of, transfers},
+    reports::{self, CSV_HEADER, Transfer},
     sepa::{pay_by_sepa, texts, validate},
 };
 
@@ -61,8 +62,8 @@ async fn pay(place: Stopped, merchants: Vec<Merchant>, day: &str) -> Paid {
 impl Paid {
     /// A CSV file of returns. Each has an ID and an amount in euros.
     fn csv(&self, rows: &[(&str, &str)]) -> String {
-        let row = |(id, amount): &(&str, &str)| format!("{id},{amount},EUR,AC04,{}\n", self.day);
-        format!("{CSV_HEADER}{}", rows.iter().map(row).collect::<String>())
+        let row = |(id, amount): &(&str, &str)| Transfer::new(id, "EUR", amount);
+        reports::csv(&self.day, &rows.iter().map(row).collect::<Vec<_>>())
     }
 
     fn returned_lines(&self) -> i64 {
@@ -70,66 +71,16 @@ impl Paid {
     }
 }
 
-const CSV_HEADER: &str = "end_to_end_id,amount,currency,reason,date\n";
-
-/// A statement (`camt.053`) or notification (`camt.054`) with a payment, and the returns of these
-/// transfers of 9.45 EUR, as one entry.
-fn camt(kind: &str, day: &str, ids: &[&str]) -> String {
-    let account = format!("<Acct><Id><IBAN>{DANISH}</IBAN></Id></Acct>");
-    let balance = format!(
-        "<Bal><Tp><CdOrPrtry><Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy=\"EUR\">1.00</Amt>
-         <CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>{day}</Dt></Dt></Bal>"
-    );
-    let (root, list, balance) = match kind {
-        "camt.053" => ("BkToCstmrStmt", "Stmt", &*balance),
-        _ => ("BkToCstmrDbtCdtNtfctn", "Ntfctn", ""),
-    };
-    let entry = |cents: usize, code: &str, details: &str| {
-        format!(
-            "<Ntry><Amt Ccy=\"EUR\">{}.{:02}</Amt><CdtDbtInd>CRDT</CdtDbtInd>
-             <Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>{day}</Dt></BookgDt>
-             <BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>RCDT</Cd><SubFmlyCd>{code}</SubFmlyCd></Fmly></Domn>
-             </BkTxCd><NtryDtls>{details}</NtryDtls></Ntry>",
-            cents / 100,
-            cents % 100
-        )
-    };
-    let payment = "<TxDtls><Refs><EndToEndId>Invoice 1</EndToEndId></Refs></TxDtls>";
-    let returned = |id: &&str| {
-        format!(
-            "<TxDtls><Refs><EndToEndId>{id}</EndToEndId></Refs><Amt Ccy=\"EUR\">9.45</Amt>
-             <RtrInf><Rsn><Cd>AC04</Cd></Rsn><AddtlInf>account closed</AddtlInf></RtrInf></TxDtls>"
-        )
-    };
-    let returns: String = ids.iter().map(returned).collect();
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
-         <Document xmlns=\"urn:iso:std:iso:20022:tech:xsd:{kind}.001.08\"><{root}>
-         <GrpHdr><MsgId>1</MsgId><CreDtTm>{day}T20:00:00Z</CreDtTm></GrpHdr>
-         <{list}><Id>1</Id>{account}{balance}{}{}</{list}></{root}></Document>",
-        entry(500, "ESCT", payment),
-        entry(945 * ids.len(), "RRTN", &returns),
-    )
+/// A statement or notification with the return of 9.45 EUR.
+fn camt(kind: &str, day: &str, id: &str) -> String {
+    reports::camt(kind, day, &[Transfer::new(id, "EUR", "9.45")])
 }
 
-/// The status of a file, of its batch and of transfers: `RJCT`, or another.
+/// The status of the file, of its batch and of transfers.
 fn pain002(paid: &Paid, group: &str, batch: &str, transfers: &[(&str, &str)]) -> String {
-    let Paid { message, day, .. } = paid;
-    let transfer = |(id, status): &(&str, &str)| {
-        format!(
-            "<TxInfAndSts><OrgnlEndToEndId>{id}</OrgnlEndToEndId><TxSts>{status}</TxSts>
-             <StsRsnInf><Rsn><Cd>AC01</Cd></Rsn></StsRsnInf></TxInfAndSts>"
-        )
-    };
-    let transfers: String = transfers.iter().map(transfer).collect();
-    format!(
-        "<Document xmlns=\"urn:iso:std:iso:20022:tech:xsd:pain.002.001.10\"><CstmrPmtStsRpt>
-         <GrpHdr><MsgId>1</MsgId><CreDtTm>{day}T20:00:00Z</CreDtTm></GrpHdr>
-         <OrgnlGrpInfAndSts><OrgnlMsgId>{message}</OrgnlMsgId>
-         <OrgnlMsgNmId>pain.001.001.09</OrgnlMsgNmId><GrpSts>{group}</GrpSts></OrgnlGrpInfAndSts>
-         <OrgnlPmtInfAndSts><OrgnlPmtInfId>{message}</OrgnlPmtInfId><PmtInfSts>{batch}</PmtInfSts>
-         {transfers}</OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>"
-    )
+    let transfer = |&(id, status): &(&str, _)| (Transfer::new(id, "", ""), status);
+    let transfers: Vec<_> = transfers.iter().map(transfer).collect();
+    reports::pain002(&paid.day, &paid.message, [group, batch], &transfers)
 }
 
 fn write(place: &Stopped, content: &str) -> PathBuf {
@@ -156,10 +107,11 @@ async fn returns(place: &Stopped, content: &str) -> (i32, String, String) {
 async fn a_file_can_come_through_a_pipe() {
     let paid = paid(2).await;
     let [one, other] = [0, 1].map(|index| &*paid.ids[index]);
+    let both = [one, other].map(|id| Transfer::new(id, "EUR", "9.45"));
     for (content, summary) in [
         (paid.csv(&[(one, "9.45")]), "returns: 1 booked, 0 already booked, 0 not booked\n"),
         (
-            camt("camt.053", &paid.day, &[one, other]),
+            reports::camt("camt.053", &paid.day, &both),
             "returns: 1 booked, 1 already booked, 0 not booked\n",
         ),
     ] {
@@ -183,13 +135,14 @@ async fn explained(place: &Stopped, content: &str) -> String {
 
 /// Books all payouts of a CSV file of `payout` back.
 pub(crate) async fn return_all(place: &Stopped, file: &Path) {
-    let mut content = CSV_HEADER.to_owned();
-    for row in transfers(&fs::read_to_string(file).unwrap()) {
-        let [id, amount, currency] = ["id", "amount", "currency"].map(|name| row[name].as_str());
-        let (id, amount, currency) = (id.unwrap(), amount.unwrap(), currency.unwrap());
-        writeln!(content, "{id},{amount},{currency},AC04,2999-12-31").unwrap();
-    }
-    explained(place, &content).await;
+    let rows = transfers(&fs::read_to_string(file).unwrap());
+    let returned = |row: &Value| {
+        let [id, currency, amount] =
+            ["id", "currency", "amount"].map(|name| row[name].as_str().unwrap());
+        Transfer::new(id, currency, amount)
+    };
+    let returns: Vec<_> = rows.iter().map(returned).collect();
+    explained(place, &reports::csv("2999-12-31", &returns)).await;
 }
 
 #[tokio::test]
@@ -197,7 +150,7 @@ async fn every_format_books_a_return_once() {
     let paid = paid(4).await;
     let Paid { place, ids, day, .. } = &paid;
     let [statement, notification] =
-        [("camt.053", 0), ("camt.054", 1)].map(|(kind, number)| camt(kind, day, &[&ids[number]]));
+        [("camt.053", 0), ("camt.054", 1)].map(|(kind, number)| camt(kind, day, &ids[number]));
     let report = pain002(&paid, "PART", "PART", &[(&ids[2], "RJCT"), (&ids[3], "ACSC")]);
     let csv = paid.csv(&[(&ids[3].to_uppercase(), "9.45")]);
     for (content, schema) in [(&statement, "camt.053"), (&notification, "camt.054")] {
@@ -339,7 +292,7 @@ async fn a_return_before_its_payout_is_in_the_books_is_named() {
     let paid = paid(1).await;
     let Paid { place, ids, day, .. } = &paid;
     let [id, other] = [&*ids[0], &"e".repeat(24)].map(|id| place.bytes(id));
-    let statement = camt("camt.053", day, &[&ids[0]]);
+    let statement = camt("camt.053", day, &ids[0]);
     // As before the commit of the payout, or after the restore of an older backup.
     let hide = |from: &str, to: &str| {
         assert_eq!(place.change(&format!("UPDATE payouts SET id = {to} WHERE id = {from}")), 1);
@@ -402,7 +355,7 @@ async fn a_rejected_file_rejects_all_its_transfers() {
 async fn a_file_that_is_broken_anywhere_books_nothing() {
     let paid = paid(1).await;
     let Paid { place, ids, day, .. } = &paid;
-    let statement = camt("camt.053", day, &[&ids[0]]);
+    let statement = camt("camt.053", day, &ids[0]);
     let bomb = "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><Document";
     let missing = place.data().join("missing");
     let ended = process::run(command(place, &missing)).await;
@@ -452,7 +405,7 @@ async fn concurrent_runs_book_a_return_once() {
 fn large(paid: &Paid, mebibytes: usize) -> PathBuf {
     let path = paid.place.data().join("returns");
     let mut file = BufWriter::new(fs::File::create(&path).unwrap());
-    let statement = camt("camt.053", &paid.day, &[&paid.ids[0]]);
+    let statement = camt("camt.053", &paid.day, &paid.ids[0]);
     let (begin, end) = statement.split_once("<Ntry>").unwrap();
     file.write_all(begin.as_bytes()).unwrap();
     let entries = format!("<Ntry>{}", end.split_once("<Ntry>").unwrap().0);
@@ -463,7 +416,7 @@ fn large(paid: &Paid, mebibytes: usize) -> PathBuf {
     }
     // Returns of other services, which are named.
     for number in 0..2_000 {
-        let other = camt("camt.053", &paid.day, &[&format!("{number:024}")]);
+        let other = camt("camt.053", &paid.day, &format!("{number:024}"));
         let returned = other.rsplit_once("<Ntry>").unwrap().1.split_once("</Ntry>").unwrap().0;
         write!(file, "<Ntry>{returned}</Ntry>").unwrap();
     }
