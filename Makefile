@@ -20,6 +20,7 @@ soak: ## Run the tests of faults and limits for long
 	@SOAK=1 scripts/test --workspace --test faults -- --nocapture
 	@SOAK=1 scripts/test --workspace --test limits -- --nocapture
 	@SOAK=1 scripts/test --workspace --test objstore -- replicas:: postgres:: --nocapture
+	@SOAK=1 scripts/test --workspace --test payments -- operator_model:: --nocapture
 	@SOAK=1 scripts/test --workspace --test failover -- live:: --nocapture
 	@SOAK=1 scripts/test --package interleavings
 	@SOAK=1 scripts/containers images failover

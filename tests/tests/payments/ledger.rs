@@ -18,7 +18,7 @@ const RATE: i64 = 25;
 
 /// An operation on a transaction.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+pub(crate) enum Step {
     Move(Move, i64),
     /// Opens a dispute over this amount.
     Open(i64),
@@ -37,13 +37,16 @@ fn round(numerator: i128, denominator: i128) -> i64 {
 
 /// The merchant's minor units for one minor unit of the transaction's currency, as a fraction.
 #[derive(Clone, Copy)]
-struct Rate(i128, i128);
+pub(crate) struct Rate(i128, i128);
 
 impl Rate {
     const NONE: Self = Self(1, 1);
 
-    /// The value of one euro at the rates of test merchants.
-    fn of(currency: &str) -> Self {
+    /// The value of one cent at the rates of test merchants.
+    pub(crate) fn of(currency: &str) -> Self {
+        if currency == "EUR" {
+            return Self::NONE;
+        }
         let rates = include_str!("../../../crates/payments-domain/assets/rates.xml");
         let (_, quote) = rates.split_once(&format!("currency=\"{currency}\" rate=\"")).unwrap();
         let (units, _) = quote.split_once('"').unwrap();
@@ -96,22 +99,33 @@ impl Captured {
 /// money that a refund or another dispute took before.
 type Slice = (Option<usize>, i64, [i64; 2]);
 
-struct Model {
+/// A transaction, as it should be.
+pub(crate) struct Model {
     rate: Rate,
+    reserved: i64,
     captures: Vec<Captured>,
     refunded: i64,
     voided: i64,
     disputed: i64,
     open: Vec<(String, Vec<Slice>)>,
     /// The transaction's part of the merchant's balance.
-    balance: i64,
+    pub(crate) balance: i64,
     steps: usize,
 }
 
 impl Model {
-    fn new(rate: Rate) -> Self {
-        let (captures, open) = (Vec::new(), Vec::new());
-        Self { rate, captures, refunded: 0, voided: 0, disputed: 0, open, balance: 0, steps: 0 }
+    pub(crate) fn new(rate: Rate, reserved: i64) -> Self {
+        Self {
+            rate,
+            reserved,
+            captures: Vec::new(),
+            refunded: 0,
+            voided: 0,
+            disputed: 0,
+            open: Vec::new(),
+            balance: 0,
+            steps: 0,
+        }
     }
 
     fn captured(&self) -> i64 {
@@ -119,8 +133,8 @@ impl Model {
     }
 
     /// Makes a move. Returns `false` if it exceeds its limit.
-    fn perform(&mut self, movement: Move, amount: i64) -> bool {
-        let pending = RESERVED - self.captured() - self.voided;
+    pub(crate) fn perform(&mut self, movement: Move, amount: i64) -> bool {
+        let pending = self.reserved - self.captured() - self.voided;
         let limit = match movement {
             Move::Capture | Move::Void => pending,
             Move::Refund => (self.captured() - self.refunded - self.disputed).max(0),
@@ -167,7 +181,7 @@ impl Model {
         taken
     }
 
-    fn open(&mut self, name: String, amount: i64) {
+    pub(crate) fn open(&mut self, name: String, amount: i64) {
         let mut slices = self.take(amount);
         let mut left = amount - slices.iter().map(|(_, part, _)| part).sum::<i64>();
         let count = self.captures.len();
@@ -190,7 +204,7 @@ impl Model {
     }
 
     /// Decides the newest open dispute, and returns its name. `None` if no dispute is open.
-    fn end(&mut self, how: &str) -> Option<String> {
+    pub(crate) fn end(&mut self, how: &str) -> Option<String> {
         let (name, slices) = self.open.pop()?;
         self.steps += 1;
         if how == "won" {
@@ -207,7 +221,7 @@ impl Model {
         Some(name)
     }
 
-    fn matches(&self, transaction: &Value, steps: &[Step]) {
+    pub(crate) fn matches(&self, transaction: &Value, steps: &[Step]) {
         let names = ["capturedAmount", "refundedAmount", "voidedAmount", "disputedAmount"];
         let amounts = [self.captured(), self.refunded, self.voided, self.disputed];
         assert_eq!(names.map(|name| int(&transaction[name])), amounts, "{steps:?}: {transaction}");
@@ -231,14 +245,13 @@ struct Account<'a> {
 impl<'a> Account<'a> {
     async fn new(service: &'a Service, currency: &str) -> Self {
         let merchant = service.app().await.merchant(currency).await;
-        let rate = if currency == "EUR" { Rate::NONE } else { Rate::of(currency) };
-        Self { service, merchant, rate, balance: 0 }
+        Self { service, merchant, rate: Rate::of(currency), balance: 0 }
     }
 
     /// Runs the steps on a new transaction, and compares each result with the model.
     async fn run(&mut self, steps: &[Step]) {
         let transaction = self.merchant.pay("EUR", RESERVED).await;
-        let mut model = Model::new(self.rate);
+        let mut model = Model::new(self.rate, RESERVED);
         for (number, step) in steps.iter().enumerate() {
             self.perform(&transaction, &mut model, (number, *step)).await;
         }

@@ -38,6 +38,7 @@ mod merchants;
 mod moves;
 mod notifications;
 mod operations;
+mod operator_model;
 mod outcomes;
 mod page;
 mod paths;
