@@ -137,6 +137,13 @@ impl Page {
         let _ = self.command("goog/cdp/execute", off).await;
     }
 
+    /// Asks for pages in this language, from the next page on.
+    pub async fn speaks(&self, language: &str) {
+        let params = json!({ "userAgent": "Chromium", "acceptLanguage": language });
+        let speak = json!({ "cmd": "Emulation.setUserAgentOverride", "params": params });
+        let _ = self.command("goog/cdp/execute", speak).await;
+    }
+
     /// Runs a JavaScript function body and returns its result; a promise is awaited. `$` is
     /// `document.querySelector`.
     pub async fn run(&self, script: &str) -> Value {

@@ -88,9 +88,10 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("limits", "config std::net"),
             ("metrics", "store common::batch prometheus"),
             ("app", "acquirer limits rates store webhook prometheus rand tokio tracing"),
-            ("web", "app fields axum tokio"),
+            ("web", "app fields askama axum tokio"),
             ("http", "app web axum rand tokio tracing"),
             ("pos", "app language web askama axum tower_http"),
+            ("desk", "app language web askama axum rand"),
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),
             ("payout", "config file formula store askama common::control common::progress tokio"),
             ("new_key", "app config store common::control tokio"),
@@ -102,16 +103,17 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ),
             ("seed", "app config file store common::control std::fs tokio"),
             ("standing", "config store common::control tokio"),
-            ("orders", "new_key payout returns seed standing store common::control"),
+            ("sign_in_link", "config store common::control rand tokio"),
+            ("orders", "new_key payout returns seed sign_in_link standing store common::control"),
             ("config", "store clap common::postgres lettre std::net"),
             (
                 "service",
-                "acquirer app config http jobs limits mail metrics orders pos rates store webhook \
+                "acquirer app config desk http jobs limits mail metrics orders pos rates store webhook \
                  common::process common::serve prometheus std::net tokio tracing",
             ),
             (
                 "main",
-                "config new_key payout reconcile returns seed service standing store common::control \
+                "config new_key payout reconcile returns seed service sign_in_link standing store common::control \
                  common::process common::progress std::process",
             ),
         ],

@@ -38,10 +38,10 @@ mod dispute;
 mod event;
 mod field_error;
 mod id;
-mod invitation;
 mod jitter;
 mod ledger;
 mod link;
+mod mail;
 mod merchant;
 mod money;
 mod movement;
@@ -56,6 +56,7 @@ mod refusal;
 mod sandbox_clock;
 mod sepa;
 mod settlement;
+mod sign_in;
 mod transaction;
 mod undelivered;
 mod webhook;
@@ -79,10 +80,10 @@ pub(crate) use dispute::{NotificationResult, OpenedDispute};
 pub use event::{Event, EventData, EventType, Fact, NewEvent};
 pub use field_error::FieldError;
 pub use id::{Id, IdGenerator};
-pub use invitation::Invitation;
 pub use ledger::{Account, BalanceLine, LineKind};
 pub(crate) use ledger::{LedgerEntry, Posting, are_balanced};
 pub use link::{DecimalAmount, Link, LinkDigest, LinkSecret};
+pub use mail::{Mail, MailKind};
 pub use merchant::{
     BankChange, Country, Descriptor, Email, Hold, Iban, Merchant, MerchantDetails, MerchantUpdate,
     Name, Notes, Pricing, Standing, Terms, Website, link_text, merchant_title,
@@ -118,6 +119,8 @@ pub use settlement::{
     BookedOperation, Comparison, Difference, DifferenceKind, OperationKind, OperationState,
     Reconciliation, Reference, SettledOperation, SettledRow, Tariff, Totals,
 };
+pub use sign_in::{LinkKind, SESSION_IDLE, SESSION_TTL, Token, TokenDigest};
+pub(crate) use sign_in::{MAX_LINKS, MAX_SESSIONS};
 pub use transaction::{
     Amounts, Fee, Movement, Receipt, Step, ThreeDSecure, Transaction, TransactionTerms,
     TransactionVersion,

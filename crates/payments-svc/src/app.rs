@@ -15,6 +15,7 @@ mod notifications;
 mod once;
 mod payments;
 mod sandbox_clock;
+mod sign_in;
 mod webhooks;
 
 pub(crate) use access::{Accessible, Credentials};
@@ -28,9 +29,12 @@ pub(crate) use movements::MovementInput;
 pub(crate) use notifications::{NotificationError, ReportMetrics};
 pub(crate) use once::{PaymentState, Written};
 pub(crate) use payments::{Defaults, Payments};
+pub(crate) use sign_in::{SignInLink, SignedIn};
 
 pub(crate) use crate::{
     acquirer::{Report, SignatureError, SignatureKey, http_report, stripe_report},
-    store::{EventFilter, Range, SHORT_TRAIL, Snapshot, StoreError, TransactionFilter, now},
+    store::{
+        EventFilter, Member, Range, SHORT_TRAIL, Snapshot, StoreError, TransactionFilter, now,
+    },
     webhook::Message,
 };

@@ -21,7 +21,7 @@ use common::{
 use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use payments_domain::{
-    AcquirerName, Bic, Debtor, Iban, Id, Money, Name, Notes, Ppm, Pricing, SepaName,
+    AcquirerName, Bic, Debtor, Email, Iban, Id, Money, Name, Notes, Ppm, Pricing, SepaName,
 };
 use url::{Host, Url};
 
@@ -42,7 +42,7 @@ fn secrets() -> String {
         "PAYMENTS_STRIPE_WEBHOOK_SECRET  HMAC key of Stripe's events; if unset or empty, POST \
          /stripe/events does not exist",
         "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; if unset or empty, \
-         invitations are stored but not sent",
+         mails are stored but not sent",
     ];
     format!("{SECRETS_HELP}\n  {}", own.join("\n  "))
 }
@@ -111,6 +111,19 @@ pub(crate) enum Command {
     },
     /// Replace the account for payouts of a merchant
     SetBank(SetBankOptions),
+    /// Print a link that signs a user in to the desk once, within 15 minutes, in the first browser
+    /// that opens it; it accepts the invitations of the user, too
+    SignInLink {
+        /// E-mail address of the user
+        #[arg(value_parser = |text: &str| Email::new(text))]
+        email: Email,
+    },
+    /// End all sessions of a user at the desk
+    ResetUser {
+        /// E-mail address of the user
+        #[arg(value_parser = |text: &str| Email::new(text))]
+        email: Email,
+    },
     /// Let the service delete and void by time again after a jump of the clock: the clock is right
     /// now
     ConfirmClock,
@@ -261,6 +274,14 @@ pub(crate) struct Config {
     /// Public URL of that port; default: http, HOST and the port
     #[arg(long, env = "PAYMENTS_POS_URL", value_parser = base_url)]
     pub(crate) pos_url: Option<Url>,
+
+    /// Port of the desk, where users of merchants work; 0 picks a free port
+    #[arg(long, env = "PAYMENTS_DESK_PORT", default_value_t = 5004)]
+    pub(crate) desk_port: u16,
+
+    /// Public URL of that port; without it, there is no desk
+    #[arg(long, env = "PAYMENTS_DESK_URL", value_parser = base_url)]
+    pub(crate) desk_url: Option<Url>,
 
     /// Terms and conditions, linked on the payment page
     #[arg(long, env = "PAYMENTS_TERMS_URL", value_parser = web_url)]
@@ -490,13 +511,20 @@ impl Config {
         self.mail_hello.clone().unwrap_or_else(|| host().unwrap_or_else(|_| literal()))
     }
 
-    /// The hosts of both ports. That of the payment page is always one of them.
+    /// The hosts of all ports. Those of the payment page and the desk are always among them.
     pub(crate) fn allowed_hosts(&self) -> AllowedHosts {
         let hosts = self.clients.allowed_hosts_at(self.server.host);
-        match self.pos_url.as_ref().and_then(Url::host_str) {
-            Some(host) => hosts.and(host),
-            None => hosts,
+        let urls = [&self.pos_url, &self.desk_url].into_iter().flatten();
+        urls.filter_map(Url::host_str).fold(hosts, AllowedHosts::and)
+    }
+
+    /// The URL of the desk, with a slash at the end. `None` without a desk.
+    pub(crate) fn desk_url(&self) -> Option<Url> {
+        let mut url = self.desk_url.clone()?;
+        if !url.path().ends_with('/') {
+            url.set_path(&format!("{}/", url.path()));
         }
+        Some(url)
     }
 
     /// The URL of the payment page. Unless it is set, it consists of the host and `port`; an

@@ -12,7 +12,7 @@
 //!    one could delete it after a new request has stored it again. A replica that freezes and
 //!    resumes can still repeat outbox entries; acquirers carry out each ID once.
 //! 5. A job can be aborted at each `await`: at a stop, and when its lease is lost. Each write is
-//!    atomic, so that nothing is left half done. [`Invitations`] and [`Deliveries`] end differently:
+//!    atomic, so that nothing is left half done. [`Mails`] and [`Deliveries`] end differently:
 //!    they first finish and record what they are sending, so that it is not sent twice.
 //! 6. Ages and deadlines are measured by the clock of the store, which all replicas share. So a
 //!    wrong clock on one replica cannot end a payment too early. After a jump of that clock, jobs
@@ -38,13 +38,13 @@ use crate::{
 
 mod backlog;
 mod deliveries;
-mod invitations;
 mod lease;
+mod mails;
 mod outbox;
 
 pub(crate) use backlog::BacklogMetrics;
 pub(crate) use deliveries::{Deliveries, DeliveryMetrics};
-pub(crate) use invitations::Invitations;
+pub(crate) use mails::Mails;
 
 use lease::Lease;
 use outbox::Outbox;
@@ -64,7 +64,7 @@ const SLOW_INTERVAL: Duration = Duration::from_secs(30);
 /// page, so that a form never pays twice.
 const KEY_TTL: Duration = Duration::from_secs(48 * 3600);
 
-/// The jobs, apart from [`Invitations`] and [`Deliveries`].
+/// The jobs, apart from [`Mails`] and [`Deliveries`].
 #[derive(Clone)]
 pub(crate) struct Jobs {
     pub(crate) store: Store,

@@ -165,6 +165,30 @@ messages! {
     invitation "invitation" (merchant);
     invitation_more "invitation-more" ();
     invitation_unexpected "invitation-unexpected" ();
+    invitation_link "invitation-link" ();
+    sign_in_subject "sign-in-subject" ();
+    sign_in_mail "sign-in-mail" ();
+    sign_in_unexpected "sign-in-unexpected" ();
+    sign_in "sign-in" ();
+    email_address "email-address" ();
+    email_address_hint "email-address-hint" ();
+    email_address_error "email-address-error" ();
+    send_link "send-link" ();
+    check_mail "check-mail" ();
+    check_mail_hint "check-mail-hint" (email);
+    sign_in_as "sign-in-as" (email);
+    sign_in_broken "sign-in-broken" ();
+    sign_in_broken_hint "sign-in-broken-hint" ();
+    new_link "new-link" ();
+    wait_hint "wait-hint" ();
+    desk_unavailable "desk-unavailable" ();
+    merchants "merchants" ();
+    test_mark "test-mark" ();
+    signed_in_as "signed-in-as" (email);
+    sign_out "sign-out" ();
+    foreign_form "foreign-form" ();
+    foreign_form_hint "foreign-form-hint" ();
+    not_found "not-found" ();
 }
 
 impl Language {
@@ -220,7 +244,7 @@ impl Language {
     }
 
     /// The language of a locale such as `da`, `da-DK` or `da_DK`.
-    fn named(locale: &str) -> Option<&'static Self> {
+    pub(super) fn named(locale: &str) -> Option<&'static Self> {
         let code = locale.trim().split(['-', '_']).next()?.to_ascii_lowercase();
         let code = match code.as_str() {
             "no" | "nn" => "nb",

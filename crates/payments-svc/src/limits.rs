@@ -1,18 +1,23 @@
 //! Rate limits on requests that a script could repeat without end: attempts to pay, declined cards,
-//! new apps, invitations, tests of webhooks.
+//! new apps, invitations, tests of webhooks, mails with links to sign in.
 //!
 //! The limits on attempts and declines protect against card testing: a thief tries a list of card
 //! numbers where no credentials are needed. They bound how many cards the thief can check. They do
 //! not hinder customers: an approved payment counts as an attempt, and towards no other limit. For
 //! test merchants these limits are ten times higher, and counted separately.
 
-use std::{hash::Hash, num::NonZeroUsize, sync::Arc};
+use std::{
+    hash::Hash,
+    num::{NonZeroU32, NonZeroUsize},
+    sync::Arc,
+    time::Duration,
+};
 
 use common::limits::{
     Budget, ClientAddress, HashedKey, KeyedHash, Limited, Permit, Rate, RateLimiter, Refused,
     Reserved,
 };
-use payments_domain::{CardNumber, Id, ProcessingError};
+use payments_domain::{CardNumber, Email, Id, ProcessingError};
 
 use crate::config::LimitsConfig;
 
@@ -40,6 +45,17 @@ const APPS: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
 const INVITING: NonZeroUsize = NonZeroUsize::new(3_000).unwrap();
 /// Apps that tested webhooks.
 const TESTING: NonZeroUsize = NonZeroUsize::new(3_000).unwrap();
+/// E-mail addresses, known or not, that asked for links to sign in.
+const SIGNING_IN: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
+/// Client addresses that asked for them.
+const ASKING: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
+
+/// The time in which links to sign in are counted.
+const SIGN_IN_PERIOD: Duration = Duration::from_mins(15);
+/// Links to one e-mail address in that time.
+const LINKS_TO_EMAIL: NonZeroU32 = NonZeroU32::new(5).unwrap();
+/// Links that one client address asks for in that time.
+const LINKS_FROM_ADDRESS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
 /// The maximum number of tests of webhooks at once. Each keeps a connection to the endpoint.
 const TESTS_AT_ONCE: usize = 64;
@@ -60,6 +76,8 @@ pub(crate) struct Limits {
     invitations: Arc<RateLimiter<Id>>,
     webhook_tests: Arc<RateLimiter<Id>>,
     webhook_tests_in_flight: Arc<Budget>,
+    sign_in_mails: Arc<RateLimiter<HashedKey>>,
+    sign_ins: Arc<RateLimiter<ClientAddress>>,
     hash: KeyedHash,
 }
 
@@ -99,19 +117,27 @@ impl Limits {
             invitations: limiter("invitations", invitation_limit, INVITING),
             webhook_tests: limiter("webhook_tests", webhook_test_limit, TESTING),
             webhook_tests_in_flight: Budget::new("webhook_tests_in_flight", TESTS_AT_ONCE),
+            sign_in_mails: limiter(
+                "sign_in_mails",
+                Rate::new(LINKS_TO_EMAIL, SIGN_IN_PERIOD),
+                SIGNING_IN,
+            ),
+            sign_ins: limiter("sign_ins", Rate::new(LINKS_FROM_ADDRESS, SIGN_IN_PERIOD), ASKING),
             hash: KeyedHash::new(),
         }
     }
 
     /// Every limit, for the metrics.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Limited>> {
-        let Self { live, test, apps, invitations, webhook_tests, webhook_tests_in_flight, hash: _ } =
-            self;
-        let others: [Arc<dyn Limited>; 4] = [
+        let Self { live, test, apps, invitations, webhook_tests, .. } = self;
+        let Self { webhook_tests_in_flight, sign_in_mails, sign_ins, .. } = self;
+        let others: [Arc<dyn Limited>; 6] = [
             Arc::clone(apps) as _,
             Arc::clone(invitations) as _,
             Arc::clone(webhook_tests) as _,
             Arc::clone(webhook_tests_in_flight) as _,
+            Arc::clone(sign_in_mails) as _,
+            Arc::clone(sign_ins) as _,
         ];
         live.all().into_iter().chain(test.all()).chain(others).collect()
     }
@@ -134,6 +160,16 @@ impl Limits {
     /// Counts a test of a webhook by an app.
     pub(crate) fn count_webhook_test(&self, app: Id) -> Result<(), Refused> {
         self.webhook_tests.count(app)
+    }
+
+    /// Counts a request for a link to sign in, whether the address belongs to a user or not.
+    pub(crate) fn count_sign_in(
+        &self,
+        address: ClientAddress,
+        email: &Email,
+    ) -> Result<(), Refused> {
+        self.sign_ins.count(address)?;
+        self.sign_in_mails.count(self.hash.of(email.as_str().to_ascii_lowercase().as_bytes()))
     }
 
     /// A permit to test a webhook. `None` if too many tests are under way.

@@ -1,4 +1,4 @@
-//! Sends invitations by SMTP, through the operator's mail server.
+//! Sends mail by SMTP, through the operator's mail server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use lettre::{
     },
     transport::smtp::{Error, client::AsyncSmtpConnection, response::Code},
 };
-use payments_domain::{Invitation, Name};
+use payments_domain::{Mail, MailKind, Token};
 use tokio::{sync::watch::Receiver, time::timeout};
 
 use crate::language::Language;
@@ -75,18 +75,29 @@ impl From<Error> for MailError {
 pub(crate) struct Mailer {
     server: Receiver<Arc<Server>>,
     from: Mailbox,
+    /// The URL of the desk, for links. `None`: there is no desk.
+    desk: Option<String>,
     connection: Option<AsyncSmtpConnection>,
 }
 
 impl Mailer {
     /// Does not connect. New connections use the current server.
-    pub(crate) fn new(server: Receiver<Arc<Server>>, from: Mailbox) -> Self {
-        Self { server, from, connection: None }
+    pub(crate) fn new(server: Receiver<Arc<Server>>, from: Mailbox, desk: Option<String>) -> Self {
+        Self { server, from, desk, connection: None }
     }
 
-    /// Sends an invitation. A repeat has the same Message-ID.
-    pub(crate) async fn send(&mut self, invitation: &Invitation) -> Result<(), MailError> {
-        let message = self.message(invitation)?;
+    /// Whether mails can contain links.
+    pub(crate) fn has_desk(&self) -> bool {
+        self.desk.is_some()
+    }
+
+    /// Sends a mail with a link. A repeat has the same Message-ID.
+    pub(crate) async fn send(
+        &mut self,
+        mail: &Mail,
+        link: Option<&Token>,
+    ) -> Result<(), MailError> {
+        let message = self.message(mail, link)?;
         // The connection is taken out of `self`. So an error or the timeout drops and closes it.
         let connection = self.connection.take().filter(|connection| !connection.has_broken());
         let server = Arc::clone(&self.server.borrow());
@@ -110,19 +121,31 @@ impl Mailer {
         }
     }
 
-    fn message(&self, invitation: &Invitation) -> Result<Message, MailError> {
-        let Invitation { id, to, merchant, country, .. } = invitation;
+    fn message(&self, mail: &Mail, link: Option<&Token>) -> Result<Message, MailError> {
+        let Mail { id, to, language, country, .. } = mail;
         let to: Address = to.as_str().parse().map_err(MailError::Address)?;
+        let url = self.desk.as_ref().zip(link);
+        let url = url.map(|(desk, link)| format!("{desk}link/{}", link.expose()));
+        let text = |language| text(mail, url.as_deref(), language);
         let english = Language::english();
-        let (language, text) = match Language::of_country(country) {
-            None => (english, text(invitation, english)),
-            Some(own) => (own, [text(invitation, own), text(invitation, english)].join(SEPARATOR)),
+        let (language, text) = match (language, country.as_ref().and_then(Language::of_country)) {
+            (Some(chosen), _) => {
+                let chosen = Language::named(chosen).unwrap_or(english);
+                (chosen, text(chosen))
+            }
+            (None, None) => (english, text(english)),
+            (None, Some(own)) => (own, [text(own), text(english)].join(SEPARATOR)),
+        };
+        let merchant = mail.merchant.as_deref().unwrap_or_default();
+        let subject = match mail.kind {
+            MailKind::Invitation => language.invitation_subject(merchant),
+            MailKind::SignIn => language.sign_in_subject(),
         };
         Message::builder()
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
             .from(self.from.clone())
             .to(to.into())
-            .subject(language.invitation_subject(merchant.as_str()))
+            .subject(subject)
             .header(MIME_VERSION_1_0)
             .raw_header(HeaderValue::new(AUTO_SUBMITTED, "auto-generated".to_owned()))
             .header(ContentType::TEXT_PLAIN)
@@ -131,20 +154,30 @@ impl Mailer {
     }
 }
 
-/// The text of an invitation in one language.
-fn text(invitation: &Invitation, language: &Language) -> String {
-    let merchant = invitation.merchant.as_str();
-    let app = invitation.app.as_ref().map(Name::as_str).filter(|app| !app.trim().is_empty());
-    let invited = match app {
-        Some(app) => language.invitation_by_app(app, merchant),
-        None => language.invitation(merchant),
-    };
-    format!(
-        "{}\n\n{invited} {}\n\n{}\n",
-        language.invitation_greeting(),
-        language.invitation_more(),
-        language.invitation_unexpected(),
-    )
+/// The text of a mail in one language. `url` is the address of its link.
+fn text(mail: &Mail, url: Option<&str>, language: &Language) -> String {
+    let greeting = language.invitation_greeting();
+    let merchant = mail.merchant.as_deref().unwrap_or_default();
+    let actor = mail.actor.as_deref().filter(|actor| !actor.trim().is_empty());
+    match (mail.kind, url) {
+        (MailKind::SignIn, url) => format!(
+            "{greeting}\n\n{}\n\n{}\n\n{}\n",
+            language.sign_in_mail(),
+            url.unwrap_or_default(),
+            language.sign_in_unexpected(),
+        ),
+        (MailKind::Invitation, url) => {
+            let invited = match actor {
+                Some(actor) => language.invitation_by_app(actor, merchant),
+                None => language.invitation(merchant),
+            };
+            let how = match url {
+                Some(url) => format!("\n\n{}\n\n{url}", language.invitation_link()),
+                None => format!(" {}", language.invitation_more()),
+            };
+            format!("{greeting}\n\n{invited}{how}\n\n{}\n", language.invitation_unexpected())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -160,16 +193,19 @@ mod tests {
         let url = SecretString::from("smtp://mail.example");
         let from = "Payments <payments@service.example>".parse().unwrap();
         let server = Server::of(&url, ClientId::default()).unwrap();
-        let mailer = Mailer::new(channel(Arc::new(server)).1, from);
-        let invitation = Invitation {
+        let mailer = Mailer::new(channel(Arc::new(server)).1, from, None);
+        let mail = Mail {
             id: Id::MIN,
+            kind: MailKind::Invitation,
             to: Email::new("ben@shop.example").unwrap(),
-            merchant: "Corner shop".to_owned(),
-            country: Country::new(country).unwrap(),
-            app: app.map(|name| Name::new(name).unwrap()),
+            merchant: Some("Corner shop".to_owned()),
+            country: Some(Country::new(country).unwrap()),
+            actor: app.map(str::to_owned),
+            language: None,
             attempts: 1,
+            is_late: false,
         };
-        String::from_utf8(mailer.message(&invitation).unwrap().formatted()).unwrap()
+        String::from_utf8(mailer.message(&mail, None).unwrap().formatted()).unwrap()
     }
 
     #[test]

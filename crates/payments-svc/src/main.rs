@@ -10,6 +10,7 @@ mod acquirer;
 mod app;
 mod config;
 mod csv_file;
+mod desk;
 mod fields;
 mod file;
 mod formula;
@@ -28,6 +29,7 @@ mod reconcile;
 mod returns;
 mod seed;
 mod service;
+mod sign_in_link;
 mod standing;
 mod store;
 mod web;
@@ -41,6 +43,7 @@ use crate::{
     returns::returns,
     seed::seed,
     service::start,
+    sign_in_link::{reset_user, sign_in_link},
     standing::{approve, hold, release, set_bank},
     store::{Store, backup, check, import},
 };
@@ -79,6 +82,8 @@ fn main() -> ExitCode {
         Some(Command::Release { merchant }) => finish(release(&config, merchant)),
         Some(Command::Approve { merchant }) => finish(approve(&config, merchant)),
         Some(Command::SetBank(options)) => finish(set_bank(&config, options)),
+        Some(Command::SignInLink { email }) => finish(sign_in_link(&config, email)),
+        Some(Command::ResetUser { email }) => finish(reset_user(&config, email)),
         Some(Command::ConfirmClock) => finish(confirm_clock::<Store>(&or_exit(config.store()))),
         Some(Command::NewKey(options)) => finish(new_key(&config, options)),
         Some(Command::Seed) => finish(seed(&config)),

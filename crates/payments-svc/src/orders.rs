@@ -7,6 +7,7 @@ use crate::{
     payout::{ClosePayoutRun, OpenPayoutRun, PayMerchant},
     returns::{BookReturns, PayoutsOfFile},
     seed::Seed,
+    sign_in_link::{LinkOfUser, ResetUser},
     standing::{Approve, ChangeBank, Hold, Release},
     store::Store,
 };
@@ -25,4 +26,6 @@ pub(crate) fn orders() -> Orders<Store> {
         .accept::<ChangeBank>()
         .accept::<PayoutsOfFile>()
         .accept::<BookReturns>()
+        .accept::<LinkOfUser>()
+        .accept::<ResetUser>()
 }

@@ -15,7 +15,7 @@ use tower_http::cors::CorsLayer;
 use crate::{
     app::Payments,
     language,
-    web::{Error, SlashRoutes as _, with_fallbacks, with_telemetry},
+    web::{Error, SlashRoutes as _, page::style, with_fallbacks, with_telemetry},
 };
 
 mod asset;
@@ -66,7 +66,7 @@ pub(crate) fn router(
         .route("/", get(page::show).post(page::pay))
         .route("/returned", get(page::returned))
         .route("/challenge", get(page::leave_challenge).post(page::respond))
-        .route("/page.css", get(asset::style))
+        .route("/page.css", get(style))
         .route("/page.js", get(asset::script));
     let pos = Pos { payments, settings: Arc::new(settings) };
     with_telemetry(with_fallbacks(shared.merge(own).with_state(pos)), traffic, edge)

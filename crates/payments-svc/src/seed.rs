@@ -10,7 +10,7 @@ use common::{
 };
 use payments_domain::{
     Country, Descriptor, Email, Iban, Id, MerchantDetails, Name, Pricing, Website,
-    actions::{CreateApp, CreateMerchant},
+    actions::{AddUser, CreateApp, CreateMerchant},
     write::AsJson,
 };
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,9 @@ fn link(config: &Config, key: &str) -> String {
     format!("{base}?key={key}&test=1&currency=EUR&value=9.95&text=Two+mugs&reference=5011")
 }
 
+/// The user of both merchants, who gets no mail.
+const USER: &str = "ann@shop.example";
+
 /// Creates an app and a merchant for each of [`SHOPS`].
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Seed {
@@ -128,6 +131,8 @@ impl Order<Store> for Seed {
             let merchant = store
                 .execute(CreateMerchant { app, key, details, pricing, approved: true })
                 .await?;
+            let email = Email::new(USER).map_err(|_| broken())?;
+            store.execute(AddUser { merchant: merchant.id, email, mail: false }).await?;
             merchants.push((merchant.id, merchant.key));
         }
         Ok(Seeded { app, key: key.expose().to_owned(), merchants })

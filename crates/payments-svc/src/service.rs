@@ -20,6 +20,7 @@ use payments_domain::AcquirerName;
 use prometheus::Registry;
 use tokio::{net::TcpListener, sync::watch::Receiver, task::JoinSet};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use tracing::field::display;
 
 use crate::{
     acquirer::{
@@ -28,8 +29,9 @@ use crate::{
     },
     app::{Declines, Defaults, Payments, ReportMetrics, SignatureKey},
     config::{Approval, Config},
+    desk,
     http::{self, Api},
-    jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Invitations, Jobs},
+    jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Jobs, Mails},
     limits::Limits,
     mail::{self, InvalidSmtpUrl, Mailer},
     metrics,
@@ -102,7 +104,8 @@ fn mailer(config: &Config, files: &mut Files) -> Result<Option<Mailer>, StartErr
     let server = files.secret("PAYMENTS_SMTP_URL", move |url| {
         Ok::<_, StartError>(Arc::new(mail::Server::of(url, hello.clone())?))
     })?;
-    Ok(server.map(|server| Mailer::new(server, from)))
+    let desk = config.desk_url().map(String::from);
+    Ok(server.map(|server| Mailer::new(server, from, desk)))
 }
 
 /// The key of a secret setting that verifies signatures.
@@ -155,7 +158,7 @@ pub(crate) struct Running {
     shutdown: CancellationToken,
     serving: JoinSet<()>,
     jobs: JoinSet<()>,
-    invitations: JoinSet<()>,
+    mails: JoinSet<()>,
     deliveries: JoinSet<()>,
     /// Reads certificates and secrets again.
     _files: AbortOnDropHandle<()>,
@@ -232,7 +235,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let at = |port| SocketAddr::new(config.server.host, port);
     let (listener, address) = listen("HOST and PORT", at(config.server.port))?;
     let (pos_listener, pos_address) = listen("HOST and PAYMENTS_POS_PORT", at(config.pos_port))?;
-    let pos_url = config.pos_url(pos_address.port());
+    let (pos_url, desk_url) = (config.pos_url(pos_address.port()), config.desk_url());
 
     let api = Arc::new(Api {
         payments: Arc::clone(&payments),
@@ -260,11 +263,21 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         }
         None => page,
     };
-    let pos_router = pos::router(Arc::clone(&payments), page, Arc::clone(&traffic), edge);
+    let pos_router =
+        pos::router(Arc::clone(&payments), page, Arc::clone(&traffic), Arc::clone(&edge));
+    let mut servers = vec![(listener, router), (pos_listener, pos_router)];
+    let mut desk_address = None;
+    if let Some(url) = desk_url {
+        let (listener, address) = listen("HOST and PAYMENTS_DESK_PORT", at(config.desk_port))?;
+        let settings = desk::Settings::new(&url);
+        let router = desk::router(Arc::clone(&payments), settings, Arc::clone(&traffic), edge);
+        servers.push((listener, router));
+        desk_address = Some(address);
+    }
     let shutdown = CancellationToken::new();
     let drain = config.server.drain_timeout;
     let mut serving = JoinSet::new();
-    for (listener, router) in [(listener, router), (pos_listener, pos_router)] {
+    for (listener, router) in servers {
         let (meter, connections) = (Arc::clone(&traffic), Arc::clone(&connections));
         let server = Server { listener, router, meter, connections };
         serving.spawn(server.run(shutdown.clone(), drain));
@@ -273,10 +286,13 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         serving.spawn(orders().serve(socket, store.clone(), shutdown.clone(), drain));
     }
     let jobs = jobs.start(rates_hangup);
-    let invitations = Invitations { store: store.clone(), mailer };
-    let invitations = invitations.start(shutdown.clone());
+    let mails = Mails { store: store.clone(), mailer }.start(shutdown.clone());
     let deliveries = deliveries.start(shutdown.clone());
-    tracing::info!(server.address = %address, pos.address = %pos_address, "listening");
+    let desk_address = desk_address.map(display);
+    tracing::info!(
+        server.address = %address, pos.address = %pos_address, desk.address = desk_address,
+        "listening"
+    );
     Ok(Running {
         store,
         payments,
@@ -284,7 +300,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         shutdown,
         serving,
         jobs,
-        invitations,
+        mails,
         deliveries,
         _files: files.follow(files_hangup),
     })
@@ -306,7 +322,7 @@ impl process::Running for Running {
             () = self.store.writer_ended() => "store",
             _ = self.serving.join_next() => "accept loop",
             _ = self.jobs.join_next() => "jobs",
-            _ = self.invitations.join_next() => "invitations",
+            _ = self.mails.join_next() => "mails",
             _ = self.deliveries.join_next() => "deliveries",
         };
         tracing::error!(part = ended, "the service cannot go on");
@@ -318,7 +334,7 @@ impl process::Running for Running {
     /// 1. Connections, after the requests and orders in flight.
     /// 2. Payments that continue without their callers. The service waits for them.
     /// 3. [`Jobs`]. They are aborted.
-    /// 4. [`Invitations`], after the mail that is being sent.
+    /// 4. [`Mails`], after the mail that is being sent.
     /// 5. [`Deliveries`], after those in flight: ten seconds at most.
     /// 6. The uses of API keys that no job has recorded yet.
     /// 7. The store.
@@ -329,7 +345,7 @@ impl process::Running for Running {
         while self.serving.join_next().await.is_some() {}
         self.payments.finished().await;
         self.jobs.shutdown().await;
-        while self.invitations.join_next().await.is_some() {}
+        while self.mails.join_next().await.is_some() {}
         while self.deliveries.join_next().await.is_some() {}
         if self.store.readiness() == Readiness::Ready
             && let Err(error) = self.payments.record_api_key_uses().await

@@ -49,6 +49,7 @@ mod api_keys;
 mod batch;
 mod check;
 mod deliveries;
+mod desk;
 mod events;
 mod import;
 mod lists;
@@ -70,7 +71,7 @@ pub(crate) use common::sqlite::LookUp;
 pub(crate) use deliveries::Endpoint;
 pub(crate) use events::EventFilter;
 pub(crate) use import::import;
-pub(crate) use lists::{Range, TransactionFilter};
+pub(crate) use lists::{Member, Range, TransactionFilter};
 use payments_domain::{
     AcquirerId, Actor, ApiKeyUse, Currency, Id,
     write::{Action, Answer, KeyedRequest, Rejection, Write},
@@ -232,8 +233,8 @@ pub(crate) enum Owner {
 /// Counts of the pending work that depends on other servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
-    /// Invitations to send.
-    pub(crate) invitations: i64,
+    /// Mails to send.
+    pub(crate) mails: i64,
     /// Outbox entries that no acquirer has confirmed.
     pub(crate) outbox_entries: i64,
     pub(crate) pending_payments: i64,

@@ -1,5 +1,5 @@
-//! HTTP code that both listeners share: the API and the payment page. It reads request bodies and
-//! queries, and writes errors and JSON.
+//! HTTP code that the listeners share: the API, the payment page and the desk. It reads request
+//! bodies and queries, and writes errors, JSON and pages.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use common::{
 mod body;
 mod error;
 pub(crate) mod json;
+pub(crate) mod page;
 
 pub(crate) use body::Body;
 pub(crate) use error::Error;

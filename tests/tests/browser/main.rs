@@ -2,6 +2,7 @@
 
 mod challenge;
 mod console;
+mod desk;
 mod documentation;
 mod examples;
 mod explorer;

@@ -206,6 +206,11 @@ impl Site {
         assert_eq!(merchant.fetch().await["held"]["reason"], "stolen cards");
         let released = self.run(&["payments-svc", "release", id]).await;
         assert_eq!(released, format!("{id} is not held\n"));
+        merchant.invite("ann@shop.example").await;
+        let link = ["payments-svc", "sign-in-link", "ann@shop.example"];
+        let link = [&link[..], &["--desk-url", "http://localhost:5004/"]].concat();
+        assert!(self.run(&link).await.starts_with("http://localhost:5004/link/"));
+        self.run(&["payments-svc", "reset-user", "ann@shop.example"]).await;
         let bank = ["payments-svc", "set-bank", id, "--iban", IBAN, "--holder", "Ann Larsen"];
         self.run(&bank).await;
         let expected = json!({ "iban": IBAN, "holder": "Ann Larsen" });

@@ -17,10 +17,11 @@ const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
 
 /// Settings whose value in a container differs from the default, or which have no generally usable
 /// default.
-const PLACE: [&str; 12] = [
+const PLACE: [&str; 13] = [
     "HOST",
     "OBJSTORE_DATA_DIR",
     "PAYMENTS_DATA_DIR",
+    "PAYMENTS_DESK_URL",
     "PORTAL_URL",
     "PORTAL_CA_FILE",
     "PORTAL_CAMPUSES",

@@ -210,6 +210,20 @@ async fn filled() -> Filled {
         place.change(&format!("UPDATE {table} SET \"authorization\" = hex(id)"));
     }
     assert!(place.change("UPDATE payouts SET held_since = created") > 0);
+    // What users leave at the desk.
+    for sql in [
+        "INSERT INTO merchant_users
+         SELECT merchants.id, user, 1 FROM merchants, merchant_users
+         WHERE merchants.name = 'Ann & Søn' LIMIT 1",
+        "INSERT INTO sign_in_links
+         SELECT randomblob(32), user, 'invitation', merchant, 1, 2, randomblob(32)
+         FROM merchant_users LIMIT 1",
+        "INSERT INTO sessions SELECT randomblob(32), id, 1, 2 FROM users LIMIT 1",
+        "INSERT INTO mails (id, kind, user, actor, browser, language, created)
+         SELECT id, 'sign_in', id, 'user', randomblob(32), 'en', 1 FROM users LIMIT 1",
+    ] {
+        assert_eq!(place.change(sql), 1, "{sql}");
+    }
     assert_eq!(place.change("UPDATE expiry SET through = (SELECT min(id) FROM transactions)"), 1);
     Filled { place, merchants, shown, answered, form, keys }
 }

@@ -33,12 +33,12 @@ fn address(way: &str) -> String {
 async fn stop_empty(service: Service) {
     timeout(DEADLINE, pending(&service, 0)).await.unwrap();
     let place = service.stop().await;
-    assert_eq!(place.change("DELETE FROM invitations"), 0);
+    assert_eq!(place.change("DELETE FROM mails"), 0);
 }
 
 /// Waits until `count` invitations are pending.
 async fn pending(service: &Service, count: u32) {
-    let line = format!("payments_invitations_waiting {count}");
+    let line = format!("payments_mails_waiting {count}");
     while !service.fetch("/metrics").await.text().lines().any(|found| found == line) {
         sleep(Duration::from_millis(100)).await;
     }
@@ -148,7 +148,7 @@ async fn failed_mails_are_retried_without_delaying_others() {
     assert_unlogged(&service, &[&never, &later, &dropped, &fine]);
     timeout(DEADLINE, pending(&service, 1)).await.unwrap();
     let place = service.stop().await;
-    assert_eq!(place.change("DELETE FROM invitations WHERE attempts BETWEEN 1 AND 3"), 1);
+    assert_eq!(place.change("DELETE FROM mails WHERE attempts BETWEEN 1 AND 3"), 1);
     for (address, mails) in [(never, 0), (later, 1), (dropped, 1), (fine, 1)] {
         assert_eq!(server.mail_to(&address).len(), mails, "{address}");
     }
@@ -161,9 +161,9 @@ async fn an_invitation_is_deleted_after_its_last_attempt() {
     let never = address("never");
     idle.merchant().await.invite(&never).await;
     let idle = idle.stop().await;
-    assert_eq!(idle.change("UPDATE invitations SET attempts = 16"), 1);
+    assert_eq!(idle.change("UPDATE mails SET attempts = 16"), 1);
     let service = sending(idle, &server).start().await;
-    service.process().logged(|line| line.contains("invitation not sent, no attempts left")).await;
+    service.process().logged(|line| line.contains("mail not sent, no attempts left")).await;
     assert_unlogged(&service, &[&never]);
     stop_empty(service).await;
 }
@@ -211,7 +211,7 @@ async fn a_mail_under_way_at_a_stop_is_sent_once() {
     service.merchant().await.invite(&tardy).await;
     server.received(&tardy, 1).await;
     let place = service.stop().await;
-    assert_eq!(place.change("DELETE FROM invitations"), 0);
+    assert_eq!(place.change("DELETE FROM mails"), 0);
 }
 
 /// Invites two users at a service without a mail server, and stops the service.

@@ -15,6 +15,7 @@ mod commands;
 mod concurrency;
 mod control;
 mod deliveries;
+mod desk;
 mod disputes;
 mod document;
 mod ended_currencies;

@@ -105,7 +105,7 @@ async fn a_new_password_of_the_mail_server_is_used() {
     let service = Service::with(&[url.variable(), from]).await;
     let merchant = service.merchant().await;
     let _ = merchant.invite(&email()).await;
-    service.process().logged(|line| line.contains("invitation not sent")).await;
+    service.process().logged(|line| line.contains("mail not sent")).await;
     for (content, is_usable) in [(server.url(), true), ("ftp://xyzzy@mail".to_owned(), false)] {
         match is_usable {
             true => url.accepted(service.process(), &content).await,

@@ -52,6 +52,11 @@ impl FromStr for Rate {
 }
 
 impl Rate {
+    /// So many events in the period, which is longer than the number in nanoseconds.
+    pub fn new(count: NonZeroU32, period: Duration) -> Self {
+        Self(Some((count, period)))
+    }
+
     /// The same period with `factor` times the count.
     #[must_use]
     pub fn times(self, factor: u32) -> Self {

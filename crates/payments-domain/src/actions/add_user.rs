@@ -2,8 +2,8 @@ use sql::group;
 use jiff::Timestamp;
 
 use crate::{
-    Email, Id, User,
-    write::{Action, Batch, InvitationRow, MerchantUser, Needs, Rejection},
+    Email, Id, MailKind, User,
+    write::{Action, Batch, MailRow, MerchantUser, Needs, Rejection},
 };
 
 /// The key by which users are found: the address, with ASCII letters in lower case.
@@ -16,9 +16,9 @@ fn lower_case(email: &Email) -> String {
 #[derive(Debug)]
 pub struct AddUser {
     pub merchant: Id,
-    /// The app that invites the user.
-    pub app: Id,
     pub email: Email,
+    /// Whether a new member gets a mail.
+    pub mail: bool,
 }
 
 group! {
@@ -39,8 +39,9 @@ impl Action for AddUser {
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<UserAdded, Rejection> {
-        let Self { merchant, app, email } = self;
-        batch.merchant(*merchant)?;
+        let Self { merchant, email, mail } = self;
+        let merchant = *merchant;
+        batch.merchant(merchant)?;
         let (address, created) = (lower_case(email), batch.now());
         let user = match batch.loaded.users_by_email.get(&address) {
             Some(user) => *user,
@@ -52,15 +53,20 @@ impl Action for AddUser {
                 id
             }
         };
-        let was_member = batch.rows.merchant_users.contains(&(*merchant, user));
+        let was_member = batch.rows.merchant_users.contains(&(merchant, user));
         if !was_member {
-            batch.rows.merchant_users.insert(MerchantUser { merchant: *merchant, user });
+            batch.rows.merchant_users.insert(MerchantUser { merchant, user, accepted: None });
+        }
+        if !was_member && *mail {
             let id = batch.id();
-            batch.rows.invitations.insert(InvitationRow {
+            batch.rows.mails.insert(MailRow {
                 id,
-                merchant: *merchant,
-                app: *app,
+                kind: MailKind::Invitation,
                 user,
+                merchant: Some(merchant),
+                actor: batch.actor,
+                browser: None,
+                language: None,
                 created,
                 attempts: 0,
                 due: Timestamp::UNIX_EPOCH,

@@ -3,7 +3,7 @@ use crate::{
     write::{Action, Batch, Needs, Rejection},
 };
 
-/// End the membership of a user, and delete the invitations to it.
+/// End the membership of a user, and delete the mails about it and the links of invitations.
 #[derive(Debug)]
 pub struct RevokeUser {
     pub merchant: Id,
@@ -27,11 +27,15 @@ impl Action for RevokeUser {
             return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
         }
         batch.rows.merchant_users.delete((merchant, user));
-        let own = batch.rows.invitations.iter();
-        let own = own.filter(|row| (row.merchant, row.user) == (merchant, user));
+        let own = batch.rows.mails.iter();
+        let own = own.filter(|row| (row.merchant, row.user) == (Some(merchant), user));
         let own: Vec<Id> = own.map(|row| row.id).collect();
-        batch.rows.invitations.retain(|id| !own.contains(id));
-        batch.rows.invitations_of_users.delete((merchant, user));
+        batch.rows.mails.retain(|id| !own.contains(id));
+        batch.rows.mails_of_members.delete((Some(merchant), user));
+        let links = batch.rows.sign_in_links.iter();
+        let links = links.filter(|row| (row.merchant, row.user) == (Some(merchant), user));
+        let links: Vec<_> = links.map(|row| row.digest).collect();
+        links.into_iter().for_each(|digest| batch.rows.sign_in_links.delete(digest));
         Ok(())
     }
 }

@@ -26,11 +26,11 @@ use jiff::Timestamp;
 
 use super::{
     Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, PendingRow, ProgressRow,
-    Rejection, RetriesOfWebhook, WebhookRow, Write,
+    Rejection, RetriesOfWebhook, SessionRow, SignInLinkRow, WebhookRow, Write,
 };
 use crate::{
-    AcquirerKey, Actor, EventType, Fact, Id, Merchant, MovementError, NewEvent, Overflow, Progress,
-    User, Webhook,
+    AcquirerKey, Actor, EventType, Fact, Id, MAX_LINKS, MAX_SESSIONS, Merchant, MovementError,
+    NewEvent, Overflow, Progress, TokenDigest, User, Webhook,
 };
 
 /// The maximum of one row of a balance after a capture, in minor units, so that captures never make
@@ -159,6 +159,37 @@ impl Batch {
         Ok(webhook)
     }
 
+    /// A link of the user that still works.
+    pub(crate) fn sign_in_link(
+        &self,
+        user: Id,
+        link: TokenDigest,
+    ) -> Result<&SignInLinkRow, Rejection> {
+        let link = self.rows.sign_in_links.get(&link);
+        let link = link.filter(|link| link.user == user && link.until > self.loaded.now);
+        link.ok_or(Rejection::NotFound)
+    }
+
+    /// Adds a link, and deletes those of its user that have ended, or are too many.
+    pub(crate) fn add_sign_in_link(&mut self, link: SignInLinkRow) {
+        let own = self.rows.sign_in_links.iter().filter(|row| row.user == link.user);
+        let own = own.map(|row| (row.until > self.loaded.now, row.created, row.digest));
+        for digest in superfluous(own, MAX_LINKS) {
+            self.rows.sign_in_links.delete(digest);
+        }
+        self.rows.sign_in_links.insert(link);
+    }
+
+    /// Begins a session, and ends those of its user that are over, or are too many.
+    pub(crate) fn add_session(&mut self, session: SessionRow) {
+        let own = self.rows.sessions.iter().filter(|row| row.user == session.user);
+        let own = own.map(|row| (row.works(self.loaded.now), row.created, row.digest));
+        for digest in superfluous(own, MAX_SESSIONS) {
+            self.rows.sessions.delete(digest);
+        }
+        self.rows.sessions.insert(session);
+    }
+
     /// An endpoint of the app, and its progress.
     pub fn webhook(&self, app: Id, id: Id) -> Result<(WebhookRow, Progress), Rejection> {
         let row = self.rows.webhooks.get(&id).filter(|row| row.app == app);
@@ -166,4 +197,17 @@ impl Batch {
         let found = row.zip(progress).ok_or(Rejection::NotFound)?;
         Ok((found.0.clone(), found.1.progress))
     }
+}
+
+/// Of rows that work or not, the digests of those to delete before one is added: all that do not
+/// work, and the oldest, so that there are at most `most` in the end.
+fn superfluous(
+    rows: impl Iterator<Item = (bool, Timestamp, TokenDigest)>,
+    most: usize,
+) -> Vec<TokenDigest> {
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_unstable_by(|one, other| other.cmp(one));
+    let rest = rows.into_iter().enumerate();
+    let rest = rest.filter(|(index, (works, ..))| !works || index.saturating_add(1) >= most);
+    rest.map(|(_, (.., digest))| digest).collect()
 }

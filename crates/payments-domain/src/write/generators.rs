@@ -21,16 +21,17 @@ use crate::{
     FraudReason, Iban, Id, LinkSecret, MerchantDetails, MerchantUpdate, Money, MovementRequest,
     Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing,
     ProcessingError, Progress, Reason, Retry, ReturnReason, ReturnedTransfer, Scheme,
-    SendingReport, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
+    SendingReport, ThreeDSecure, Token, TokenDigest, WebhookDetails, WebhookSecret, WebhookUpdate,
+    WebhookUrl, Website,
     actions::{
         AddApp, AddUser, AdvanceClock, ApproveMerchant, BeginPayment, ChallengePayment,
-        ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook,
-        DeleteApiKey, DeleteEvents, DeleteKeys, DeleteWebhook, FinishAdvance, HoldMerchant, Move,
-        OpenPayoutRun, PayOut, PreparePayment, RecordApiKeyUses, RecordDeliveries,
-        RecordNotification, RecordSending, RefuseEntry, ReleaseMerchant, RemoveInvitation,
-        ReplayWebhook, ReturnPayout, RevokeApp, RevokeUser, RotateWebhook, SaveCard,
-        SaveExpiryCursor, SaveFactsPosition, SetBank, SetLinkSecret, StartInvitationAttempt,
-        UpdateMerchant, UpdateWebhook,
+        ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp, CreateMerchant, CreateSignInLink,
+        CreateWebhook, DeleteApiKey, DeleteEvents, DeleteKeys, DeleteWebhook, EndSessions,
+        FinishAdvance, HoldMerchant, Move, OpenPayoutRun, OpenSignInLink, PayOut, PreparePayment,
+        RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending, RefuseEntry,
+        ReleaseMerchant, RemoveMail, ReplayWebhook, RequestSignIn, ReturnPayout, RevokeApp,
+        RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetBank,
+        SetLinkSecret, SignIn, StartMailAttempt, UpdateMerchant, UpdateWebhook, UseSession,
     },
     hour_of,
     write::{AnyAction, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -75,10 +76,35 @@ const MEMBERS: Kinds = &[
     (2, add_app),
     (2, |it| RevokeApp { merchant: it.merchant(), app: it.app() }.into()),
     (2, |it| {
-        let (invitation, jitter) = (it.one(&it.tables.invitations, 3), it.second.into());
-        StartInvitationAttempt { invitation, jitter }.into()
+        let (mail, jitter) = (it.one(&it.tables.mails, 3), it.second.into());
+        let known = it.tables.mails.get(&mail).map(|row| row.user);
+        let user = known.unwrap_or_else(|| it.user());
+        StartMailAttempt { mail, user, link: Some(it.token()), jitter }.into()
     }),
-    (1, |it| RemoveInvitation { invitation: it.one(&it.tables.invitations, 3) }.into()),
+    (1, |it| RemoveMail(it.one(&it.tables.mails, 3)).into()),
+];
+const SIGN_IN: Kinds = &[
+    (1, add_user),
+    (1, |it| {
+        RequestSignIn { user: it.user(), browser: it.browser(), language: "en".to_owned() }.into()
+    }),
+    (2, |it| CreateSignInLink { user: it.user(), link: it.token() }.into()),
+    (2, |it| {
+        let (user, link) = it.link();
+        OpenSignInLink { user, link, browser: it.browser() }.into()
+    }),
+    (3, |it| {
+        let ((user, link), accepts) = (it.link(), vec![it.merchant()]);
+        SignIn { user, link, browser: it.browser(), session: it.token(), accepts }.into()
+    }),
+    (1, |it| {
+        let (user, session) = it.session();
+        UseSession { user, session }.into()
+    }),
+    (1, |it| {
+        let (user, session) = it.session();
+        EndSessions { user, session: (it.second > 99).then_some(session) }.into()
+    }),
 ];
 const APPS: Kinds = &[
     (2, advance_clock),
@@ -192,9 +218,10 @@ fn spec(kinds: Kinds) -> impl Strategy<Value = WriteSpec> {
 
 pub fn batches() -> impl Strategy<Value = Vec<Batch>> {
     let of = |kinds| prop::collection::vec(spec(kinds), 1..16);
-    let all = prop_oneof![spec(MEMBERS), spec(APPS), spec(PAYMENTS), spec(MONEY)];
+    let all = prop_oneof![spec(MEMBERS), spec(SIGN_IN), spec(APPS), spec(PAYMENTS), spec(MONEY)];
     let batch = prop_oneof![
         3 => of(MEMBERS),
+        2 => of(SIGN_IN),
         2 => of(APPS),
         2 => of(PAYMENTS),
         4 => of(MONEY),
@@ -292,6 +319,38 @@ impl Choice<'_> {
         Amount::new(self.amount).unwrap()
     }
 
+    fn user(&self) -> Id {
+        self.other(&self.tables.users, 3)
+    }
+
+    /// A new token.
+    fn token(&self) -> TokenDigest {
+        Token::sent(&self.unique).digest()
+    }
+
+    /// One of two browsers.
+    fn browser(&self) -> TokenDigest {
+        Token::sent(if self.amount % 3 == 0 { "one" } else { "other" }).digest()
+    }
+
+    /// A link with its user, or rarely with another one.
+    fn link(&self) -> (Id, TokenDigest) {
+        let links = self.tables.sign_in_links.values();
+        self.owned(links.map(|row| (row.user, row.digest)).collect())
+    }
+
+    /// A session with its user, or rarely with another one.
+    fn session(&self) -> (Id, TokenDigest) {
+        let sessions = self.tables.sessions.values();
+        self.owned(sessions.map(|row| (row.user, row.digest)).collect())
+    }
+
+    fn owned(&self, rows: Vec<(Id, TokenDigest)>) -> (Id, TokenDigest) {
+        let index = usize::from(self.choice / 8).checked_rem(rows.len());
+        let (user, digest) = index.map_or_else(|| (self.user(), self.token()), |index| rows[index]);
+        (if self.amount > 20 { user } else { self.user() }, digest)
+    }
+
     /// An endpoint with its app, or rarely with another one.
     fn webhook(&self) -> (Id, Id) {
         let webhook = self.one(&self.tables.webhooks, 4);
@@ -335,7 +394,7 @@ pub fn create_app(it: &Choice<'_>) -> Write {
 }
 
 pub(crate) fn add_user(it: &Choice<'_>) -> Write {
-    it.keyed(AddUser { merchant: it.merchant(), app: it.app(), email: email(it.second) })
+    it.keyed(AddUser { merchant: it.merchant(), email: email(it.second), mail: it.amount > 40 })
 }
 
 pub(crate) fn add_app(it: &Choice<'_>) -> Write {

@@ -7,8 +7,8 @@ use sql::{Column, ColumnError, Columns, Group, Param, Stored as _};
 
 use super::{BatchRows, StoredOutcome};
 use crate::{
-    AcquirerKey, Decision, Descriptor, DisputeState, DisputedParts, Id, Invitation, Merchant,
-    PayoutRun, RefusedStep, TransactionState,
+    AcquirerKey, Decision, Descriptor, DisputeState, DisputedParts, Id, Mail, Merchant, PayoutRun,
+    RefusedStep, TransactionState,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -36,7 +36,7 @@ pub struct LoadedRows {
     /// Decisions that arrived before their dispute, by the same key.
     pub waiting: HashMap<(Id, String), Decision>,
     /// Beside their rows.
-    pub invitations: HashMap<Id, Invitation>,
+    pub mails: HashMap<Id, Mail>,
     pub payout: Option<PayoutState>,
 }
 
@@ -54,7 +54,7 @@ impl LoadedRows {
             users_by_email: HashMap::new(),
             disputes: HashMap::new(),
             waiting: HashMap::new(),
-            invitations: HashMap::new(),
+            mails: HashMap::new(),
             payout: None,
         }
     }

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use sql::{Row, Rows, RowsByKey};
 
 use crate::{
-    AcquirerId, AcquirerKey, Amounts, Capture, Decision, DisputeState, DisputedParts, Id,
-    Invitation, LineKind, PayoutRequest, RefusedStep, Transaction, TransactionState, User,
+    AcquirerId, AcquirerKey, Amounts, Capture, Decision, DisputeState, DisputedParts, Id, LineKind,
+    Mail, PayoutRequest, RefusedStep, Transaction, TransactionState, User,
     write::{
-        Answer, CapturesToLoad, Changes, DisputeRow, ExpiryRow, InvitationRow, KeyRow, KeyState,
-        LineRow, LoadedRows, LoadedTransaction, Needs, NotificationRow, PayoutRow, PayoutRunRow,
+        Answer, CapturesToLoad, Changes, DisputeRow, ExpiryRow, KeyRow, KeyState, LineRow,
+        LoadedRows, LoadedTransaction, MailRow, Needs, NotificationRow, PayoutRow, PayoutRunRow,
         PayoutState, PendingContext, RowKeys, Tables, TransactionAmounts, TransactionRow,
     },
 };
@@ -75,6 +75,12 @@ impl Tables {
             load(&mut known.rows.webhook_progress, &self.webhook_progress, &own);
         }
         known.users.extend(needs.users.iter().filter(|id| self.users.contains_key(id)));
+        for user in &needs.users {
+            let own = self.sign_in_links.values().filter(|row| row.user == *user);
+            own.for_each(|row| known.rows.sign_in_links.load(row.clone()));
+            let own = self.sessions.values().filter(|row| row.user == *user);
+            own.for_each(|row| known.rows.sessions.load(row.clone()));
+        }
         for (merchant, email) in &needs.emails {
             let is_theirs = |user: &&User| user.email.as_str().eq_ignore_ascii_case(email);
             if let Some(user) = self.users.values().find(is_theirs) {
@@ -99,10 +105,10 @@ impl Tables {
                 known.wait(about.clone(), *decision);
             }
         }
-        for id in &needs.invitations {
-            if let Some(row) = self.invitations.get(id) {
-                known.rows.invitations.load(row.clone());
-                known.invitations.insert(*id, self.invitation(row));
+        for id in &needs.mails {
+            if let Some(row) = self.mails.get(id) {
+                known.rows.mails.load(row.clone());
+                known.mails.insert(*id, self.mail(row));
             }
         }
         if let Some(request) = needs.payout {
@@ -149,7 +155,7 @@ impl Tables {
             users: self.users.keys().copied().collect(),
             emails: emails.collect(),
             disputes: opened.chain(waits).map(named).collect(),
-            invitations: self.invitations.keys().copied().collect(),
+            mails: self.mails.keys().copied().collect(),
             payout: None,
         }
     }
@@ -249,15 +255,19 @@ impl Tables {
         Some((row, row.state(slices)))
     }
 
-    fn invitation(&self, row: &InvitationRow) -> Invitation {
-        let details = &self.merchants[&row.merchant].details;
-        Invitation {
+    fn mail(&self, row: &MailRow) -> Mail {
+        let details = row.merchant.map(|merchant| &self.merchants[&merchant].details);
+        let app = row.actor.id.and_then(|id| self.apps.get(&id)?.name.clone());
+        Mail {
             id: row.id,
+            kind: row.kind,
             to: self.users[&row.user].email.clone(),
-            merchant: details.title().to_owned(),
-            country: details.country.clone(),
-            app: self.apps.get(&row.app).and_then(|app| app.name.clone()),
+            merchant: details.map(|details| details.title().to_owned()),
+            country: details.map(|details| details.country.clone()),
+            actor: app.map(|name| name.as_str().to_owned()),
+            language: row.language.clone(),
             attempts: row.attempts,
+            is_late: false,
         }
     }
 
@@ -293,8 +303,11 @@ impl Tables {
         for deleted in take(&mut rows.attempts_of_webhooks).deleted_keys() {
             self.webhook_attempts.retain(|(webhook, _), _| webhook != deleted);
         }
-        for membership in take(&mut rows.invitations_of_users).deleted_keys() {
-            self.invitations.retain(|_, row| (row.merchant, row.user) != *membership);
+        for membership in take(&mut rows.mails_of_users).deleted_keys() {
+            self.mails.retain(|_, row| (row.user, row.kind) != *membership);
+        }
+        for membership in take(&mut rows.mails_of_members).deleted_keys() {
+            self.mails.retain(|_, row| (row.merchant, row.user) != *membership);
         }
         for &TransactionRow { id, .. } in rows.transactions.new_rows() {
             let (captured, refunded, voided, disputed, steps) = (0, 0, 0, 0, 0);

@@ -46,12 +46,13 @@ pub struct Needs {
     pub balances: BTreeSet<Id>,
     /// Apps, each with its sandbox clock, and all its API keys and webhooks.
     pub locked_apps: BTreeSet<Id>,
+    /// Users, each with their sign-in links and sessions.
     pub users: BTreeSet<Id>,
     /// Users by e-mail address in lower case, each with the merchant whose membership to load.
     pub emails: BTreeSet<(Id, String)>,
     /// Disputes with their slices and waiting decisions, by transaction and the acquirer's ID.
     pub disputes: BTreeSet<(Id, String)>,
-    pub invitations: BTreeSet<Id>,
+    pub mails: BTreeSet<Id>,
     /// The run and the merchant, with all rows of its balance and the sum of the captures to hold.
     pub payout: Option<PayoutRequest>,
 }

@@ -9,10 +9,11 @@ use crate::{
     Account, AcquirerId, AcquirerKey, AcquirerName, Actor, ApiKeyDigest, App, BalanceLine,
     BankChange, Capabilities, Capture, Card, CardOnFile, Currency, CustomData, Decision,
     DeliveryAttempt, Descriptor, DisableReason, Dispute, DisputeState, EventType, Fact, Failures,
-    FraudAlert, Hold, Id, LineKind, LinkDigest, LinkSecret, Merchant, Money, Name, NewEvent, Notes,
-    OutboxKind, Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress,
-    Reason, ReferenceDigest, RequestDigest, Retry, SandboxClock, SavedCard, Slice, Step,
-    ThreeDSecure, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
+    FraudAlert, Hold, Id, LineKind, LinkDigest, LinkKind, LinkSecret, MailKind, Merchant, Money,
+    Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun,
+    ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest, Retry, SESSION_IDLE,
+    SESSION_TTL, SandboxClock, SavedCard, Slice, Step, ThreeDSecure, TokenDigest, Transfer,
+    Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -24,8 +25,11 @@ rows! {
         balances: Balance,
         holds: Hold,
         bank_changes: BankChange,
-        invitations_of_users: InvitationsOfUser,
-        invitations: InvitationRow,
+        mails_of_members: MailsOfMember,
+        mails_of_users: MailsOfUser,
+        mails: MailRow,
+        sign_in_links: SignInLinkRow,
+        sessions: SessionRow,
         webhooks: WebhookRow,
         webhook_progress: ProgressRow,
         retries_of_webhooks: RetriesOfWebhook,
@@ -134,18 +138,68 @@ row! {
     /// A user who is a member of a merchant.
     pub struct MerchantUser in "merchant_users" {
         key { merchant: Id = "merchant", user: Id = "user" }
+        changing {
+            /// When the user accepted the invitation.
+            accepted: Option<Timestamp> = "accepted",
+        }
     }
 }
 
 row! {
-    /// An invitation that waits to be sent.
-    pub struct InvitationRow in "invitations" {
+    /// A link that signs a user in, once.
+    pub struct SignInLinkRow in "sign_in_links" {
+        key { digest: TokenDigest = "digest" }
+        fixed {
+            user: Id = "user",
+            kind: LinkKind = "kind",
+            /// The merchant of an invitation.
+            merchant: Option<Id> = "merchant",
+            created: Timestamp = "created",
+            until: Timestamp = "until",
+        }
+        changing {
+            /// The only browser that can use it. `None`: any.
+            browser: Option<TokenDigest> = "browser",
+        }
+    }
+}
+
+row! {
+    /// A browser in which a user is signed in.
+    pub struct SessionRow in "sessions" {
+        key { digest: TokenDigest = "digest" }
+        fixed { user: Id = "user", created: Timestamp = "created" }
+        changing {
+            /// The last use, at most a minute before the real one.
+            used: Timestamp = "used",
+        }
+    }
+}
+
+impl SessionRow {
+    /// Whether the session still works.
+    pub fn works(&self, now: Timestamp) -> bool {
+        let ends = |time: Timestamp, after| time.checked_add(after).unwrap_or(Timestamp::MAX);
+        now < ends(self.used, SESSION_IDLE) && now < ends(self.created, SESSION_TTL)
+    }
+}
+
+row! {
+    /// A mail that waits to be sent.
+    pub struct MailRow in "mails" {
         key { id: Id = "id" }
         fixed {
-            merchant: Id = "merchant",
-            /// The app that invites the user.
-            app: Id = "app",
+            kind: MailKind = "kind",
+            /// The recipient.
             user: Id = "user",
+            /// The merchant that it is about.
+            merchant: Option<Id> = "merchant",
+            /// Who caused it.
+            actor: Actor = ..,
+            /// The browser that may use its link. `None`: any.
+            browser: Option<TokenDigest> = "browser",
+            /// The ISO 639-1 code of its language, if the recipient chose one.
+            language: Option<String> = "language",
             created: Timestamp = "created",
         }
         changing {
@@ -158,9 +212,16 @@ row! {
 }
 
 row! {
-    /// All invitations of a user to a merchant, to delete them.
-    pub struct InvitationsOfUser in "invitations" {
-        key { merchant: Id = "merchant", user: Id = "user" }
+    /// All mails to a user about a merchant, to delete them.
+    pub struct MailsOfMember in "mails" {
+        key { merchant: Option<Id> = "merchant", user: Id = "user" }
+    }
+}
+
+row! {
+    /// All mails of a kind to a user, to delete them.
+    pub struct MailsOfUser in "mails" {
+        key { user: Id = "user", kind: MailKind = "kind" }
     }
 }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{EventType, Invitation, LineKind};
+use crate::{EventType, LineKind, Mail};
 
 mod api_keys;
 mod limits;
@@ -49,17 +49,17 @@ fn facts(changes: &Changes) -> usize {
         + rows.bank_changes.new_rows().count()
 }
 
-/// Removes the merchant's title from an invitation, so that answers can be compared: a batch uses
+/// Removes the merchant's title from a mail, so that answers can be compared: a batch uses
 /// the title that it loaded, even if one of its writes changes the title.
 fn without_title(answer: WriteResult) -> WriteResult {
     answer.map(|answer| {
         let Answer::Executed(outcome) = answer else { return answer };
         let any: &dyn Any = &*outcome;
-        match any.downcast_ref::<Invitation>() {
+        match any.downcast_ref::<Mail>() {
             None => Answer::Executed(outcome),
-            Some(invitation) => {
-                let merchant = String::new();
-                Answer::Executed(Box::new(Invitation { merchant, ..invitation.clone() }))
+            Some(mail) => {
+                let merchant = None;
+                Answer::Executed(Box::new(Mail { merchant, ..mail.clone() }))
             }
         }
     })

@@ -93,3 +93,36 @@ invitation-by-app = aplikace { $app } vás zve ke správě plateb obchodu { $mer
 invitation = zveme vás ke správě plateb obchodu { $merchant }.
 invitation-more = Více vám řekne ten, kdo vás pozval.
 invitation-unexpected = Pokud jste tuto zprávu nečekali, můžete ji ignorovat.
+
+## Mails of the desk
+
+invitation-link = Chcete-li přijmout pozvánku a přihlásit se, otevřete do 72 hodin tuto stránku:
+sign-in-subject = Váš odkaz pro přihlášení
+sign-in-mail = otevřete tuto stránku do 15 minut v prohlížeči, ve kterém jste o odkaz požádali:
+sign-in-unexpected = Pokud jste o tento odkaz nežádali, můžete tuto zprávu ignorovat. Bez odkazu se nikdo nemůže přihlásit.
+
+## Desk: sign in
+
+sign-in = Přihlásit se
+email-address = E-mailová adresa
+email-address-hint = Pošleme vám odkaz pro přihlášení.
+email-address-error = Zadejte svou e-mailovou adresu, například ann@shop.example.
+send-link = Poslat odkaz
+check-mail = Zkontrolujte si e-mail
+check-mail-hint = Pokud adresa { $email } patří uživateli, poslali jsme odkaz. Otevřete ho do 15 minut v tomto prohlížeči.
+sign-in-as = Přihlašujete se jako { $email }.
+sign-in-broken = Tento odkaz nefunguje
+sign-in-broken-hint = Už byl použit, je příliš starý nebo patří k jinému prohlížeči.
+new-link = Požádat o nový odkaz
+wait-hint = Počkejte několik minut a zkuste to znovu.
+desk-unavailable = Tato stránka momentálně není dostupná
+
+## Desk: every page
+
+merchants = Obchody
+test-mark = Test
+signed-in-as = Přihlášený uživatel: { $email }
+sign-out = Odhlásit se
+foreign-form = Tento formulář odeslal jiný web
+foreign-form-hint = Nic se neprovedlo. Vraťte se zpět a odešlete formulář znovu.
+not-found = Tato stránka neexistuje

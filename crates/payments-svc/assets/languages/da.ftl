@@ -92,3 +92,36 @@ invitation-by-app = { $app } har inviteret dig til at hjælpe med at administrer
 invitation = Du er blevet inviteret til at hjælpe med at administrere betalingerne hos { $merchant }.
 invitation-more = Den person, der har inviteret dig, kan fortælle dig mere.
 invitation-unexpected = Hvis du ikke havde ventet denne besked, kan du se bort fra den.
+
+## Mails of the desk
+
+invitation-link = Åbn denne side inden for 72 timer for at acceptere invitationen og logge ind:
+sign-in-subject = Dit link til at logge ind
+sign-in-mail = Åbn denne side inden for 15 minutter i den browser, hvor du bad om linket:
+sign-in-unexpected = Hvis du ikke har bedt om dette link, kan du se bort fra denne besked. Ingen kan logge ind uden linket.
+
+## Desk: sign in
+
+sign-in = Log ind
+email-address = E-mailadresse
+email-address-hint = Vi sender dig et link til at logge ind.
+email-address-error = Indtast din e-mailadresse, f.eks. ann@shop.example.
+send-link = Send linket
+check-mail = Tjek din e-mail
+check-mail-hint = Hvis { $email } tilhører en bruger, har vi sendt et link. Åbn det i denne browser inden for 15 minutter.
+sign-in-as = Du logger ind som { $email }.
+sign-in-broken = Dette link virker ikke
+sign-in-broken-hint = Det er allerede brugt, er for gammelt eller hører til en anden browser.
+new-link = Bed om et nyt link
+wait-hint = Vent et par minutter, og prøv igen.
+desk-unavailable = Siden er ikke tilgængelig i øjeblikket
+
+## Desk: every page
+
+merchants = Butikker
+test-mark = Test
+signed-in-as = Logget ind som { $email }
+sign-out = Log ud
+foreign-form = Denne formular blev sendt af et andet websted
+foreign-form-hint = Der er ikke sket noget. Gå tilbage, og send formularen igen.
+not-found = Siden findes ikke

@@ -92,3 +92,36 @@ invitation-by-app = { $app } hat Sie eingeladen, bei der Verwaltung der Zahlunge
 invitation = Sie wurden eingeladen, bei der Verwaltung der Zahlungen von { $merchant } mitzuhelfen.
 invitation-more = Die Person, die Sie eingeladen hat, kann Ihnen mehr dazu sagen.
 invitation-unexpected = Wenn Sie diese Nachricht nicht erwartet haben, können Sie sie ignorieren.
+
+## Mails of the desk
+
+invitation-link = Öffnen Sie diese Seite innerhalb von 72 Stunden, um die Einladung anzunehmen und sich anzumelden:
+sign-in-subject = Ihr Link zur Anmeldung
+sign-in-mail = öffnen Sie diese Seite innerhalb von 15 Minuten in dem Browser, in dem Sie den Link angefordert haben:
+sign-in-unexpected = Wenn Sie diesen Link nicht angefordert haben, können Sie diese Nachricht ignorieren. Ohne den Link kann sich niemand anmelden.
+
+## Desk: sign in
+
+sign-in = Anmelden
+email-address = E-Mail-Adresse
+email-address-hint = Wir senden Ihnen einen Link zur Anmeldung.
+email-address-error = Geben Sie Ihre E-Mail-Adresse ein, zum Beispiel ann@shop.example.
+send-link = Link senden
+check-mail = Prüfen Sie Ihr Postfach
+check-mail-hint = Wenn { $email } zu einem Benutzer gehört, haben wir einen Link gesendet. Öffnen Sie ihn innerhalb von 15 Minuten in diesem Browser.
+sign-in-as = Sie melden sich als { $email } an.
+sign-in-broken = Dieser Link funktioniert nicht
+sign-in-broken-hint = Er wurde bereits verwendet, ist zu alt oder gehört zu einem anderen Browser.
+new-link = Neuen Link anfordern
+wait-hint = Warten Sie einige Minuten und versuchen Sie es dann erneut.
+desk-unavailable = Diese Seite ist im Moment nicht verfügbar
+
+## Desk: every page
+
+merchants = Händler
+test-mark = Test
+signed-in-as = Angemeldet als { $email }
+sign-out = Abmelden
+foreign-form = Dieses Formular wurde von einer anderen Website gesendet
+foreign-form-hint = Es wurde nichts ausgeführt. Gehen Sie zurück und senden Sie das Formular erneut.
+not-found = Diese Seite gibt es nicht

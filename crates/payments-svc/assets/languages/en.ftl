@@ -104,3 +104,44 @@ invitation-by-app = { $app } has invited you to help manage the payments of { $m
 invitation = You have been invited to help manage the payments of { $merchant }.
 invitation-more = The person who invited you can tell you more.
 invitation-unexpected = If you did not expect this message, you can ignore it.
+
+## Mails of the desk
+
+# A web address follows, so it ends with a colon
+invitation-link = Open this page within 72 hours to accept the invitation and sign in:
+sign-in-subject = Your link to sign in
+# Follows the greeting of an invitation. A web address follows, so it ends with a colon
+sign-in-mail = Open this page within 15 minutes, in the browser in which you asked for it:
+sign-in-unexpected = If you did not ask for this link, you can ignore this message. Nobody can sign in without the link.
+
+## Desk: sign in
+
+# A title, and the text of a button
+sign-in = Sign in
+email-address = E-mail address
+email-address-hint = We send you a link to sign in.
+email-address-error = Enter your e-mail address, such as ann@shop.example.
+send-link = Send the link
+check-mail = Check your mail
+# $email: an e-mail address
+check-mail-hint = If { $email } belongs to a user, we have sent a link. Open it in this browser within 15 minutes.
+# $email: an e-mail address
+sign-in-as = You sign in as { $email }.
+sign-in-broken = This link does not work
+sign-in-broken-hint = It was used, is too old, or belongs to another browser.
+new-link = Ask for a new link
+wait-hint = Wait a few minutes, then try again.
+desk-unavailable = This page is not available at the moment
+
+## Desk: every page
+
+# A list of shops. The title of the page
+merchants = Merchants
+# A mark beside the name of a shop that moves no money
+test-mark = Test
+# $email: an e-mail address
+signed-in-as = Signed in as { $email }
+sign-out = Sign out
+foreign-form = This form was sent by another website
+foreign-form-hint = Nothing was done. Go back, and send the form again.
+not-found = This page does not exist

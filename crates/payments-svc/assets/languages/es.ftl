@@ -92,3 +92,36 @@ invitation-by-app = { $app } le ha invitado a ayudar a gestionar los pagos de { 
 invitation = Ha recibido una invitación para ayudar a gestionar los pagos de { $merchant }.
 invitation-more = La persona que le ha invitado puede darle más información.
 invitation-unexpected = Si no esperaba este mensaje, puede ignorarlo.
+
+## Mails of the desk
+
+invitation-link = Abra esta página en un plazo de 72 horas para aceptar la invitación e iniciar sesión:
+sign-in-subject = Su enlace para iniciar sesión
+sign-in-mail = Abra esta página en un plazo de 15 minutos, en el navegador en el que solicitó el enlace:
+sign-in-unexpected = Si no ha solicitado este enlace, puede ignorar este mensaje. Nadie puede iniciar sesión sin el enlace.
+
+## Desk: sign in
+
+sign-in = Iniciar sesión
+email-address = Correo electrónico
+email-address-hint = Le enviaremos un enlace para iniciar sesión.
+email-address-error = Introduzca su correo electrónico, por ejemplo, ann@shop.example.
+send-link = Enviar el enlace
+check-mail = Revise su correo
+check-mail-hint = Si { $email } pertenece a un usuario, hemos enviado un enlace. Ábralo en este navegador en un plazo de 15 minutos.
+sign-in-as = Va a iniciar sesión como { $email }.
+sign-in-broken = Este enlace no funciona
+sign-in-broken-hint = Ya se ha utilizado, es demasiado antiguo o pertenece a otro navegador.
+new-link = Solicitar un enlace nuevo
+wait-hint = Espere unos minutos e inténtelo de nuevo.
+desk-unavailable = En este momento esta página no está disponible
+
+## Desk: every page
+
+merchants = Comercios
+test-mark = Prueba
+signed-in-as = Sesión iniciada como { $email }
+sign-out = Cerrar sesión
+foreign-form = Este formulario se ha enviado desde otro sitio web
+foreign-form-hint = No se ha realizado ninguna operación. Vuelva atrás y envíe de nuevo el formulario.
+not-found = Esta página no existe

@@ -91,3 +91,36 @@ invitation-by-app = Rakendus { $app } kutsub teid aitama hallata ettevõtte { $m
 invitation = Teid on kutsutud aitama hallata ettevõtte { $merchant } makseid.
 invitation-more = Täpsemalt saab rääkida inimene, kes teid kutsus.
 invitation-unexpected = Kui te seda kirja ei oodanud, võite selle tähelepanuta jätta.
+
+## Mails of the desk
+
+invitation-link = Kutse vastuvõtmiseks ja sisselogimiseks avage see leht 72 tunni jooksul:
+sign-in-subject = Teie sisselogimislink
+sign-in-mail = Avage see leht 15 minuti jooksul brauseris, milles te lingi küsisite:
+sign-in-unexpected = Kui te seda linki ei küsinud, võite selle kirja tähelepanuta jätta. Ilma lingita ei saa keegi sisse logida.
+
+## Desk: sign in
+
+sign-in = Logi sisse
+email-address = E-posti aadress
+email-address-hint = Saadame teile lingi sisselogimiseks.
+email-address-error = Sisestage oma e-posti aadress, näiteks ann@shop.example.
+send-link = Saada link
+check-mail = Kontrollige oma e-posti
+check-mail-hint = Kui aadress { $email } kuulub kasutajale, oleme saatnud lingi. Avage see selles brauseris 15 minuti jooksul.
+sign-in-as = Logite sisse kasutajana { $email }.
+sign-in-broken = See link ei tööta
+sign-in-broken-hint = See on juba kasutatud, liiga vana või mõeldud teise brauseri jaoks.
+new-link = Küsi uus link
+wait-hint = Oodake mõni minut ja proovige siis uuesti.
+desk-unavailable = See leht ei ole praegu kättesaadav
+
+## Desk: every page
+
+merchants = Kaupmehed
+test-mark = Test
+signed-in-as = Sisse logitud kasutajana { $email }
+sign-out = Logi välja
+foreign-form = Selle vormi saatis teine veebisait
+foreign-form-hint = Midagi ei tehtud. Minge tagasi ja saatke vorm uuesti.
+not-found = Seda lehte ei ole olemas

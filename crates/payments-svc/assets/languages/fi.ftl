@@ -91,3 +91,36 @@ invitation-by-app = { $app } on kutsunut sinut auttamaan kauppiaan { $merchant }
 invitation = Sinut on kutsuttu auttamaan kauppiaan { $merchant } maksujen hallinnassa.
 invitation-more = Kutsun lähettäjä voi kertoa lisää.
 invitation-unexpected = Jos et odottanut tätä viestiä, voit jättää sen huomiotta.
+
+## Mails of the desk
+
+invitation-link = Hyväksy kutsu ja kirjaudu sisään avaamalla tämä sivu 72 tunnin kuluessa:
+sign-in-subject = Kirjautumislinkkisi
+sign-in-mail = Avaa tämä sivu 15 minuutin kuluessa samalla selaimella, jolla pyysit linkkiä:
+sign-in-unexpected = Jos et pyytänyt tätä linkkiä, voit jättää tämän viestin huomiotta. Kukaan ei voi kirjautua sisään ilman linkkiä.
+
+## Desk: sign in
+
+sign-in = Kirjaudu sisään
+email-address = Sähköpostiosoite
+email-address-hint = Lähetämme sinulle kirjautumislinkin.
+email-address-error = Anna sähköpostiosoitteesi, esimerkiksi ann@shop.example.
+send-link = Lähetä linkki
+check-mail = Tarkista sähköpostisi
+check-mail-hint = Jos osoite { $email } kuuluu käyttäjälle, olemme lähettäneet linkin. Avaa se tällä selaimella 15 minuutin kuluessa.
+sign-in-as = Kirjaudut sisään osoitteella { $email }.
+sign-in-broken = Tämä linkki ei toimi
+sign-in-broken-hint = Se on jo käytetty, se on liian vanha tai se on pyydetty toisella selaimella.
+new-link = Pyydä uusi linkki
+wait-hint = Odota muutama minuutti ja yritä uudelleen.
+desk-unavailable = Tämä sivu ei ole juuri nyt käytettävissä
+
+## Desk: every page
+
+merchants = Kauppiaat
+test-mark = Testi
+signed-in-as = Olet kirjautunut osoitteella { $email }
+sign-out = Kirjaudu ulos
+foreign-form = Tämä lomake lähetettiin toiselta sivustolta
+foreign-form-hint = Mitään ei tehty. Palaa takaisin ja lähetä lomake uudelleen.
+not-found = Tätä sivua ei ole

@@ -92,3 +92,36 @@ invitation-by-app = { $app } vous invite à participer à la gestion des paiemen
 invitation = Vous avez reçu une invitation à participer à la gestion des paiements de { $merchant }.
 invitation-more = La personne à l’origine de cette invitation peut vous en dire plus.
 invitation-unexpected = Si vous n’attendiez pas ce message, vous pouvez l’ignorer.
+
+## Mails of the desk
+
+invitation-link = Ouvrez cette page dans les 72 heures pour accepter l’invitation et vous connecter :
+sign-in-subject = Votre lien de connexion
+sign-in-mail = Ouvrez cette page dans les 15 minutes, dans le navigateur où vous avez demandé le lien :
+sign-in-unexpected = Si vous n’avez pas demandé ce lien, vous pouvez ignorer ce message. Personne ne peut se connecter sans ce lien.
+
+## Desk: sign in
+
+sign-in = Se connecter
+email-address = Adresse e-mail
+email-address-hint = Nous vous enverrons un lien de connexion.
+email-address-error = Saisissez votre adresse e-mail, par exemple ann@shop.example.
+send-link = Envoyer le lien
+check-mail = Consultez votre messagerie
+check-mail-hint = Si { $email } correspond à un utilisateur, nous avons envoyé un lien. Ouvrez-le dans ce navigateur dans les 15 minutes.
+sign-in-as = Vous vous connectez en tant que { $email }.
+sign-in-broken = Ce lien ne fonctionne pas
+sign-in-broken-hint = Il a déjà été utilisé, est trop ancien ou a été demandé dans un autre navigateur.
+new-link = Demander un nouveau lien
+wait-hint = Patientez quelques minutes, puis réessayez.
+desk-unavailable = Cette page est indisponible pour le moment
+
+## Desk: every page
+
+merchants = Commerçants
+test-mark = Test
+signed-in-as = Connecté en tant que { $email }
+sign-out = Se déconnecter
+foreign-form = Ce formulaire a été envoyé par un autre site
+foreign-form-hint = Aucune opération n’a été effectuée. Revenez en arrière et envoyez à nouveau le formulaire.
+not-found = Cette page n’existe pas

@@ -92,3 +92,36 @@ invitation-by-app = Thug { $app } cuireadh duit cabhrú le bainistiú íocaíoch
 invitation = Fuair tú cuireadh cabhrú le bainistiú íocaíochtaí { $merchant }.
 invitation-more = Is féidir leis an duine a thug cuireadh duit tuilleadh a insint duit.
 invitation-unexpected = Mura raibh tú ag súil leis an teachtaireacht seo, is féidir leat neamhaird a dhéanamh di.
+
+## Mails of the desk
+
+invitation-link = Oscail an leathanach seo laistigh de 72 uair an chloig chun glacadh leis an gcuireadh agus chun logáil isteach:
+sign-in-subject = Do nasc chun logáil isteach
+sign-in-mail = Oscail an leathanach seo laistigh de 15 nóiméad, sa bhrabhsálaí inar iarr tú an nasc:
+sign-in-unexpected = Murar iarr tú an nasc seo, is féidir leat neamhaird a dhéanamh den teachtaireacht seo. Ní féidir le duine ar bith logáil isteach gan an nasc.
+
+## Desk: sign in
+
+sign-in = Logáil isteach
+email-address = Seoladh ríomhphoist
+email-address-hint = Seolfaimid nasc chugat chun logáil isteach.
+email-address-error = Cuir isteach do sheoladh ríomhphoist, mar shampla ann@shop.example.
+send-link = Seol an nasc
+check-mail = Seiceáil do ríomhphost
+check-mail-hint = Má bhaineann { $email } le húsáideoir, tá nasc seolta againn. Oscail é sa bhrabhsálaí seo laistigh de 15 nóiméad.
+sign-in-as = Tá tú ag logáil isteach mar { $email }.
+sign-in-broken = Níl an nasc seo ag obair
+sign-in-broken-hint = Úsáideadh cheana é, tá sé imithe in éag, nó baineann sé le brabhsálaí eile.
+new-link = Iarr nasc nua
+wait-hint = Fan cúpla nóiméad, ansin bain triail eile as.
+desk-unavailable = Níl an leathanach seo ar fáil faoi láthair
+
+## Desk: every page
+
+merchants = Siopaí
+test-mark = Tástáil
+signed-in-as = Logáilte isteach mar { $email }
+sign-out = Logáil amach
+foreign-form = Seoladh an fhoirm seo ó shuíomh gréasáin eile
+foreign-form-hint = Ní dhearnadh aon rud. Téigh ar ais agus seol an fhoirm arís.
+not-found = Níl an leathanach seo ann

@@ -93,3 +93,36 @@ invitation-by-app = aplikacija { $app } poziva vas da pomognete u upravljanju pl
 invitation = pozvani ste da pomognete u upravljanju plaćanjima trgovca { $merchant }.
 invitation-more = Više vam može reći osoba koja vas je pozvala.
 invitation-unexpected = Ako niste očekivali ovu poruku, možete je zanemariti.
+
+## Mails of the desk
+
+invitation-link = Otvorite ovu stranicu u roku od 72 sata kako biste prihvatili pozivnicu i prijavili se:
+sign-in-subject = Vaša poveznica za prijavu
+sign-in-mail = otvorite ovu stranicu u roku od 15 minuta u pregledniku u kojem ste zatražili poveznicu:
+sign-in-unexpected = Ako niste zatražili ovu poveznicu, možete zanemariti ovu poruku. Bez poveznice se nitko ne može prijaviti.
+
+## Desk: sign in
+
+sign-in = Prijava
+email-address = Adresa e-pošte
+email-address-hint = Poslat ćemo vam poveznicu za prijavu.
+email-address-error = Unesite svoju adresu e-pošte, na primjer ann@shop.example.
+send-link = Pošalji poveznicu
+check-mail = Provjerite e-poštu
+check-mail-hint = Ako adresa { $email } pripada korisniku, poslali smo poveznicu. Otvorite je u ovom pregledniku u roku od 15 minuta.
+sign-in-as = Prijavljujete se kao { $email }.
+sign-in-broken = Ova poveznica ne radi
+sign-in-broken-hint = Već je iskorištena, prestara je ili pripada drugom pregledniku.
+new-link = Zatraži novu poveznicu
+wait-hint = Pričekajte nekoliko minuta pa pokušajte ponovno.
+desk-unavailable = Ova stranica trenutačno nije dostupna
+
+## Desk: every page
+
+merchants = Trgovci
+test-mark = Test
+signed-in-as = Prijavljeni ste kao { $email }
+sign-out = Odjava
+foreign-form = Ovaj je obrazac poslan s drugog web-mjesta
+foreign-form-hint = Ništa nije učinjeno. Vratite se natrag i ponovno pošaljite obrazac.
+not-found = Ova stranica ne postoji

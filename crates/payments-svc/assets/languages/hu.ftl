@@ -91,3 +91,36 @@ invitation-by-app = A(z) { $app } alkalmazás meghívta Önt, hogy segítsen a(z
 invitation = Meghívást kapott, hogy segítsen a(z) { $merchant } fizetéseinek kezelésében.
 invitation-more = További részleteket attól tudhat meg, aki meghívta.
 invitation-unexpected = Ha nem számított erre az üzenetre, figyelmen kívül hagyhatja.
+
+## Mails of the desk
+
+invitation-link = A meghívó elfogadásához és a bejelentkezéshez nyissa meg ezt az oldalt 72 órán belül:
+sign-in-subject = Az Ön bejelentkezési linkje
+sign-in-mail = Nyissa meg ezt az oldalt 15 percen belül abban a böngészőben, amelyikben a linket kérte:
+sign-in-unexpected = Ha nem Ön kérte ezt a linket, ezt az üzenetet figyelmen kívül hagyhatja. A link nélkül senki sem tud bejelentkezni.
+
+## Desk: sign in
+
+sign-in = Bejelentkezés
+email-address = E-mail-cím
+email-address-hint = Küldünk Önnek egy linket a bejelentkezéshez.
+email-address-error = Adja meg az e-mail-címét, például: ann@shop.example.
+send-link = Link küldése
+check-mail = Nézze meg a postafiókját
+check-mail-hint = Ha a(z) { $email } cím egy felhasználóhoz tartozik, elküldtük a linket. Nyissa meg ebben a böngészőben 15 percen belül.
+sign-in-as = Ezzel a címmel jelentkezik be: { $email }.
+sign-in-broken = Ez a link nem működik
+sign-in-broken-hint = Már felhasználták, túl régi, vagy másik böngészőhöz tartozik.
+new-link = Új link kérése
+wait-hint = Várjon néhány percet, majd próbálja újra.
+desk-unavailable = Ez az oldal jelenleg nem érhető el
+
+## Desk: every page
+
+merchants = Kereskedők
+test-mark = Teszt
+signed-in-as = Bejelentkezve: { $email }
+sign-out = Kijelentkezés
+foreign-form = Ezt az űrlapot egy másik webhely küldte
+foreign-form-hint = Nem történt semmi. Lépjen vissza, és küldje el újra az űrlapot.
+not-found = Ez az oldal nem létezik

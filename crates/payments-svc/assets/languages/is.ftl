@@ -92,3 +92,36 @@ invitation-by-app = { $app } hefur boðið þér að aðstoða við umsjón með
 invitation = Þér hefur verið boðið að aðstoða við umsjón með greiðslum hjá { $merchant }.
 invitation-more = Sá sem bauð þér getur veitt nánari upplýsingar.
 invitation-unexpected = Ef þú áttir ekki von á þessum skilaboðum geturðu hunsað þau.
+
+## Mails of the desk
+
+invitation-link = Opnaðu þessa síðu innan 72 klukkustunda til að þiggja boðið og skrá þig inn:
+sign-in-subject = Hlekkurinn þinn til innskráningar
+sign-in-mail = Opnaðu þessa síðu innan 15 mínútna, í vafranum þar sem þú baðst um hlekkinn:
+sign-in-unexpected = Ef þú baðst ekki um þennan hlekk geturðu hunsað þessi skilaboð. Enginn getur skráð sig inn án hlekksins.
+
+## Desk: sign in
+
+sign-in = Innskráning
+email-address = Netfang
+email-address-hint = Við sendum þér hlekk til innskráningar.
+email-address-error = Sláðu inn netfangið þitt, til dæmis ann@shop.example.
+send-link = Senda hlekkinn
+check-mail = Athugaðu tölvupóstinn þinn
+check-mail-hint = Ef { $email } tilheyrir notanda höfum við sent hlekk. Opnaðu hann í þessum vafra innan 15 mínútna.
+sign-in-as = Þú skráir þig inn sem { $email }.
+sign-in-broken = Þessi hlekkur virkar ekki
+sign-in-broken-hint = Hann hefur verið notaður, er of gamall eða tilheyrir öðrum vafra.
+new-link = Biðja um nýjan hlekk
+wait-hint = Bíddu í nokkrar mínútur og reyndu svo aftur.
+desk-unavailable = Þessi síða er ekki aðgengileg í augnablikinu
+
+## Desk: every page
+
+merchants = Söluaðilar
+test-mark = Prófun
+signed-in-as = Þú hefur skráð þig inn sem { $email }
+sign-out = Útskráning
+foreign-form = Þetta eyðublað var sent frá öðru vefsvæði
+foreign-form-hint = Ekkert var framkvæmt. Farðu til baka og sendu eyðublaðið aftur.
+not-found = Þessi síða er ekki til

@@ -92,3 +92,36 @@ invitation-by-app = { $app } invita a collaborare alla gestione dei pagamenti di
 invitation = con questo messaggio riceve un invito a collaborare alla gestione dei pagamenti di { $merchant }.
 invitation-more = La persona che ha inviato l’invito può fornire maggiori informazioni.
 invitation-unexpected = Se non aspettava questo messaggio, può ignorarlo.
+
+## Mails of the desk
+
+invitation-link = Apra questa pagina entro 72 ore per accettare l’invito e accedere:
+sign-in-subject = Il suo link per accedere
+sign-in-mail = apra questa pagina entro 15 minuti, nel browser in cui ha richiesto il link:
+sign-in-unexpected = Se non ha richiesto questo link, può ignorare questo messaggio. Nessuno può accedere senza il link.
+
+## Desk: sign in
+
+sign-in = Accedi
+email-address = Indirizzo e-mail
+email-address-hint = Le invieremo un link per accedere.
+email-address-error = Inserisca il suo indirizzo e-mail, ad esempio ann@shop.example.
+send-link = Invia il link
+check-mail = Controlli la sua posta
+check-mail-hint = Se { $email } appartiene a un utente, abbiamo inviato un link. Lo apra in questo browser entro 15 minuti.
+sign-in-as = Sta accedendo come { $email }.
+sign-in-broken = Questo link non funziona
+sign-in-broken-hint = È già stato usato, è troppo vecchio o appartiene a un altro browser.
+new-link = Richiedi un nuovo link
+wait-hint = Attenda qualche minuto e riprovi.
+desk-unavailable = Al momento questa pagina non è disponibile
+
+## Desk: every page
+
+merchants = Esercenti
+test-mark = Test
+signed-in-as = Accesso effettuato come { $email }
+sign-out = Esci
+foreign-form = Questo modulo è stato inviato da un altro sito web
+foreign-form-hint = Non è stata eseguita alcuna operazione. Torni indietro e invii di nuovo il modulo.
+not-found = Questa pagina non esiste

@@ -93,3 +93,36 @@ invitation-by-app = Programa „{ $app }“ kviečia jus padėti tvarkyti prekyb
 invitation = Kviečiame jus padėti tvarkyti prekybininko „{ $merchant }“ mokėjimus.
 invitation-more = Daugiau gali papasakoti jus pakvietęs asmuo.
 invitation-unexpected = Jei šio laiško nesitikėjote, galite į jį nekreipti dėmesio.
+
+## Mails of the desk
+
+invitation-link = Norėdami priimti kvietimą ir prisijungti, per 72 valandas atverkite šį puslapį:
+sign-in-subject = Jūsų prisijungimo nuoroda
+sign-in-mail = Per 15 minučių atverkite šį puslapį naršyklėje, kurioje paprašėte nuorodos:
+sign-in-unexpected = Jei šios nuorodos neprašėte, galite į šį laišką nekreipti dėmesio. Be nuorodos niekas negali prisijungti.
+
+## Desk: sign in
+
+sign-in = Prisijungti
+email-address = El. pašto adresas
+email-address-hint = Atsiųsime jums prisijungimo nuorodą.
+email-address-error = Įveskite savo el. pašto adresą, pavyzdžiui, ann@shop.example.
+send-link = Siųsti nuorodą
+check-mail = Patikrinkite el. paštą
+check-mail-hint = Jei adresas { $email } priklauso naudotojui, išsiuntėme nuorodą. Atverkite ją šioje naršyklėje per 15 minučių.
+sign-in-as = Prisijungiate kaip { $email }.
+sign-in-broken = Ši nuoroda neveikia
+sign-in-broken-hint = Ji jau panaudota, per sena arba skirta kitai naršyklei.
+new-link = Prašyti naujos nuorodos
+wait-hint = Palaukite kelias minutes ir bandykite dar kartą.
+desk-unavailable = Šis puslapis šiuo metu nepasiekiamas
+
+## Desk: every page
+
+merchants = Prekybininkai
+test-mark = Bandymas
+signed-in-as = Prisijungta kaip { $email }
+sign-out = Atsijungti
+foreign-form = Šią formą išsiuntė kita svetainė
+foreign-form-hint = Nieko nebuvo atlikta. Grįžkite atgal ir išsiųskite formą dar kartą.
+not-found = Šio puslapio nėra

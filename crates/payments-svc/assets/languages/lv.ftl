@@ -92,3 +92,36 @@ invitation-by-app = Lietotne “{ $app }” aicina jūs palīdzēt pārvaldīt t
 invitation = Jums ir nosūtīts uzaicinājums palīdzēt pārvaldīt tirgotāja “{ $merchant }” maksājumus.
 invitation-more = Plašāk var pastāstīt persona, kas jūs uzaicināja.
 invitation-unexpected = Ja šo ziņu negaidījāt, varat to neņemt vērā.
+
+## Mails of the desk
+
+invitation-link = Lai pieņemtu uzaicinājumu un pieslēgtos, atveriet šo lapu 72 stundu laikā:
+sign-in-subject = Jūsu pieslēgšanās saite
+sign-in-mail = Atveriet šo lapu 15 minūšu laikā pārlūkprogrammā, kurā pieprasījāt saiti:
+sign-in-unexpected = Ja šo saiti nepieprasījāt, varat šo ziņu neņemt vērā. Bez saites neviens nevar pieslēgties.
+
+## Desk: sign in
+
+sign-in = Pieslēgties
+email-address = E-pasta adrese
+email-address-hint = Mēs nosūtīsim jums pieslēgšanās saiti.
+email-address-error = Ievadiet savu e-pasta adresi, piemēram, ann@shop.example.
+send-link = Nosūtīt saiti
+check-mail = Pārbaudiet e-pastu
+check-mail-hint = Ja adrese { $email } pieder lietotājam, mēs esam nosūtījuši saiti. Atveriet to šajā pārlūkprogrammā 15 minūšu laikā.
+sign-in-as = Jūs pieslēdzaties kā { $email }.
+sign-in-broken = Šī saite nedarbojas
+sign-in-broken-hint = Tā jau ir izmantota, ir pārāk veca vai ir paredzēta citai pārlūkprogrammai.
+new-link = Pieprasīt jaunu saiti
+wait-hint = Uzgaidiet dažas minūtes un mēģiniet vēlreiz.
+desk-unavailable = Šī lapa pašlaik nav pieejama
+
+## Desk: every page
+
+merchants = Tirgotāji
+test-mark = Tests
+signed-in-as = Pieslēdzies lietotājs: { $email }
+sign-out = Iziet
+foreign-form = Šo veidlapu nosūtīja cita vietne
+foreign-form-hint = Nekas netika izdarīts. Atgriezieties un nosūtiet veidlapu vēlreiz.
+not-found = Šādas lapas nav

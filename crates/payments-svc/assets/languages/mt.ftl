@@ -92,3 +92,36 @@ invitation-by-app = { $app } stiednek biex tgħin fil-ġestjoni tal-pagamenti ta
 invitation = Irċevejt stedina biex tgħin fil-ġestjoni tal-pagamenti ta’ { $merchant }.
 invitation-more = Min stiednek jista’ jgħidlek aktar.
 invitation-unexpected = Jekk ma kontx qed tistenna dan il-messaġġ, tista’ tinjorah.
+
+## Mails of the desk
+
+invitation-link = Iftaħ din il-paġna fi żmien 72 siegħa biex taċċetta l-istedina u tidħol:
+sign-in-subject = Il-ħolqa tiegħek biex tidħol
+sign-in-mail = Iftaħ din il-paġna fi żmien 15-il minuta, fil-browser li minnu tlabt il-ħolqa:
+sign-in-unexpected = Jekk ma tlabtx din il-ħolqa, tista’ tinjora dan il-messaġġ. Ħadd ma jista’ jidħol mingħajr il-ħolqa.
+
+## Desk: sign in
+
+sign-in = Idħol
+email-address = Indirizz tal-email
+email-address-hint = Nibagħtulek ħolqa biex tidħol.
+email-address-error = Daħħal l-indirizz tal-email tiegħek, bħal ann@shop.example.
+send-link = Ibgħat il-ħolqa
+check-mail = Iċċekkja l-email tiegħek
+check-mail-hint = Jekk l-indirizz { $email } huwa ta’ utent, bgħatna ħolqa. Iftaħha f’dan il-browser fi żmien 15-il minuta.
+sign-in-as = Qed tidħol bħala { $email }.
+sign-in-broken = Din il-ħolqa ma taħdimx
+sign-in-broken-hint = Diġà ntużat, hija antika wisq, jew hija ta’ browser ieħor.
+new-link = Itlob ħolqa ġdida
+wait-hint = Stenna ftit minuti, imbagħad erġa’ pprova.
+desk-unavailable = Bħalissa din il-paġna mhix disponibbli
+
+## Desk: every page
+
+merchants = Ħwienet
+test-mark = Test
+signed-in-as = Dħalt bħala { $email }
+sign-out = Oħroġ
+foreign-form = Din il-formola ntbagħtet minn sit web ieħor
+foreign-form-hint = Ma sar xejn. Mur lura u erġa’ ibgħat il-formola.
+not-found = Din il-paġna ma teżistix

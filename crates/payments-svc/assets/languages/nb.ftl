@@ -92,3 +92,36 @@ invitation-by-app = { $app } har invitert deg til å hjelpe med å administrere 
 invitation = Du er invitert til å hjelpe med å administrere betalingene til { $merchant }.
 invitation-more = Den som inviterte deg, kan fortelle deg mer.
 invitation-unexpected = Hvis du ikke ventet denne meldingen, kan du se bort fra den.
+
+## Mails of the desk
+
+invitation-link = Åpne denne siden innen 72 timer for å godta invitasjonen og logge inn:
+sign-in-subject = Din innloggingslenke
+sign-in-mail = Åpne denne siden innen 15 minutter, i nettleseren der du ba om lenken:
+sign-in-unexpected = Hvis du ikke har bedt om denne lenken, kan du se bort fra meldingen. Ingen kan logge inn uten lenken.
+
+## Desk: sign in
+
+sign-in = Logg inn
+email-address = E-postadresse
+email-address-hint = Vi sender deg en lenke for å logge inn.
+email-address-error = Skriv inn e-postadressen din, for eksempel ann@shop.example.
+send-link = Send lenken
+check-mail = Sjekk e-posten din
+check-mail-hint = Hvis { $email } tilhører en bruker, har vi sendt en lenke. Åpne den i denne nettleseren innen 15 minutter.
+sign-in-as = Du logger inn som { $email }.
+sign-in-broken = Denne lenken virker ikke
+sign-in-broken-hint = Den er allerede brukt, er for gammel eller hører til en annen nettleser.
+new-link = Be om en ny lenke
+wait-hint = Vent noen minutter, og prøv igjen.
+desk-unavailable = Denne siden er ikke tilgjengelig akkurat nå
+
+## Desk: every page
+
+merchants = Butikker
+test-mark = Test
+signed-in-as = Logget inn som { $email }
+sign-out = Logg ut
+foreign-form = Dette skjemaet ble sendt fra et annet nettsted
+foreign-form-hint = Ingenting ble gjort. Gå tilbake, og send skjemaet på nytt.
+not-found = Denne siden finnes ikke

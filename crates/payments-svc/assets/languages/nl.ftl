@@ -92,3 +92,36 @@ invitation-by-app = { $app } heeft u uitgenodigd om te helpen bij het beheren va
 invitation = U bent uitgenodigd om te helpen bij het beheren van de betalingen van { $merchant }.
 invitation-more = De persoon die u heeft uitgenodigd, kan u er meer over vertellen.
 invitation-unexpected = Als u dit bericht niet verwachtte, kunt u het negeren.
+
+## Mails of the desk
+
+invitation-link = Open deze pagina binnen 72 uur om de uitnodiging te accepteren en in te loggen:
+sign-in-subject = Uw link om in te loggen
+sign-in-mail = Open deze pagina binnen 15 minuten, in de browser waarin u de link hebt aangevraagd:
+sign-in-unexpected = Als u deze link niet hebt aangevraagd, kunt u dit bericht negeren. Zonder de link kan niemand inloggen.
+
+## Desk: sign in
+
+sign-in = Inloggen
+email-address = E-mailadres
+email-address-hint = Wij sturen u een link om in te loggen.
+email-address-error = Voer uw e-mailadres in, bijvoorbeeld ann@shop.example.
+send-link = Link versturen
+check-mail = Controleer uw e-mail
+check-mail-hint = Als { $email } bij een gebruiker hoort, hebben wij een link gestuurd. Open de link binnen 15 minuten in deze browser.
+sign-in-as = U logt in als { $email }.
+sign-in-broken = Deze link werkt niet
+sign-in-broken-hint = De link is al gebruikt, is te oud of hoort bij een andere browser.
+new-link = Nieuwe link aanvragen
+wait-hint = Wacht een paar minuten en probeer het dan opnieuw.
+desk-unavailable = Deze pagina is op dit moment niet beschikbaar
+
+## Desk: every page
+
+merchants = Winkels
+test-mark = Test
+signed-in-as = Ingelogd als { $email }
+sign-out = Uitloggen
+foreign-form = Dit formulier is door een andere website verstuurd
+foreign-form-hint = Er is niets uitgevoerd. Ga terug en verstuur het formulier opnieuw.
+not-found = Deze pagina bestaat niet

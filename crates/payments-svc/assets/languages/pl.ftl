@@ -92,3 +92,36 @@ invitation-by-app = aplikacja { $app } zaprasza do pomocy w zarządzaniu płatno
 invitation = zapraszamy do pomocy w zarządzaniu płatnościami sprzedawcy { $merchant }.
 invitation-more = Więcej informacji udzieli osoba, która wysłała zaproszenie.
 invitation-unexpected = Jeśli ta wiadomość jest nieoczekiwana, można ją zignorować.
+
+## Mails of the desk
+
+invitation-link = Aby przyjąć zaproszenie i się zalogować, otwórz tę stronę w ciągu 72 godzin:
+sign-in-subject = Twój link do logowania
+sign-in-mail = otwórz tę stronę w ciągu 15 minut w przeglądarce, z której wysłano prośbę o link:
+sign-in-unexpected = Jeśli prośba o ten link nie pochodzi od Ciebie, możesz zignorować tę wiadomość. Bez linku nikt nie może się zalogować.
+
+## Desk: sign in
+
+sign-in = Zaloguj się
+email-address = Adres e-mail
+email-address-hint = Wyślemy Ci link do logowania.
+email-address-error = Wpisz swój adres e-mail, na przykład ann@shop.example.
+send-link = Wyślij link
+check-mail = Sprawdź pocztę
+check-mail-hint = Jeśli adres { $email } należy do użytkownika, wysłaliśmy link. Otwórz go w tej przeglądarce w ciągu 15 minut.
+sign-in-as = Logujesz się jako { $email }.
+sign-in-broken = Ten link nie działa
+sign-in-broken-hint = Został już wykorzystany, jest zbyt stary lub jest przeznaczony dla innej przeglądarki.
+new-link = Poproś o nowy link
+wait-hint = Odczekaj kilka minut i spróbuj ponownie.
+desk-unavailable = Ta strona jest chwilowo niedostępna
+
+## Desk: every page
+
+merchants = Sprzedawcy
+test-mark = Test
+signed-in-as = Zalogowano jako { $email }
+sign-out = Wyloguj się
+foreign-form = Ten formularz został wysłany przez inną witrynę
+foreign-form-hint = Nie wykonano żadnej operacji. Wróć i wyślij formularz ponownie.
+not-found = Ta strona nie istnieje

@@ -92,3 +92,36 @@ invitation-by-app = Recebeu um convite de { $app } para ajudar a gerir os pagame
 invitation = Recebeu um convite para ajudar a gerir os pagamentos de { $merchant }.
 invitation-more = A pessoa que enviou o convite pode dar-lhe mais informações.
 invitation-unexpected = Se não esperava esta mensagem, pode ignorá-la.
+
+## Mails of the desk
+
+invitation-link = Abra esta página no prazo de 72 horas para aceitar o convite e iniciar sessão:
+sign-in-subject = O seu link para iniciar sessão
+sign-in-mail = Abra esta página no prazo de 15 minutos, no navegador em que pediu o link:
+sign-in-unexpected = Se não pediu este link, pode ignorar esta mensagem. Ninguém pode iniciar sessão sem o link.
+
+## Desk: sign in
+
+sign-in = Iniciar sessão
+email-address = Endereço de e-mail
+email-address-hint = Enviamos-lhe um link para iniciar sessão.
+email-address-error = Introduza o seu endereço de e-mail, por exemplo, ann@shop.example.
+send-link = Enviar o link
+check-mail = Verifique o seu e-mail
+check-mail-hint = Se { $email } pertencer a um utilizador, enviámos um link. Abra-o neste navegador no prazo de 15 minutos.
+sign-in-as = Está a iniciar sessão como { $email }.
+sign-in-broken = Este link não funciona
+sign-in-broken-hint = Já foi utilizado, é demasiado antigo ou pertence a outro navegador.
+new-link = Pedir um novo link
+wait-hint = Aguarde alguns minutos e tente novamente.
+desk-unavailable = De momento esta página não está disponível
+
+## Desk: every page
+
+merchants = Comerciantes
+test-mark = Teste
+signed-in-as = Sessão iniciada como { $email }
+sign-out = Terminar sessão
+foreign-form = Este formulário foi enviado por outro site
+foreign-form-hint = Não foi efetuada nenhuma operação. Volte atrás e envie novamente o formulário.
+not-found = Esta página não existe

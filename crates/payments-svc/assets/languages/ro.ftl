@@ -93,3 +93,36 @@ invitation-by-app = { $app } vă invită să ajutați la administrarea plățilo
 invitation = ați primit o invitație de a ajuta la administrarea plăților pentru { $merchant }.
 invitation-more = Persoana care v-a invitat vă poate oferi mai multe detalii.
 invitation-unexpected = Dacă nu așteptați acest mesaj, îl puteți ignora.
+
+## Mails of the desk
+
+invitation-link = Deschideți această pagină în termen de 72 de ore pentru a accepta invitația și a vă autentifica:
+sign-in-subject = Linkul dumneavoastră de autentificare
+sign-in-mail = deschideți această pagină în termen de 15 minute, în browserul din care ați cerut linkul:
+sign-in-unexpected = Dacă nu ați cerut acest link, puteți ignora acest mesaj. Nimeni nu se poate autentifica fără link.
+
+## Desk: sign in
+
+sign-in = Autentificare
+email-address = Adresă de e-mail
+email-address-hint = Vă trimitem un link de autentificare.
+email-address-error = Introduceți adresa dumneavoastră de e-mail, de exemplu ann@shop.example.
+send-link = Trimiteți linkul
+check-mail = Verificați-vă e-mailul
+check-mail-hint = Dacă { $email } aparține unui utilizator, am trimis un link. Deschideți-l în acest browser în termen de 15 minute.
+sign-in-as = Vă autentificați ca { $email }.
+sign-in-broken = Acest link nu funcționează
+sign-in-broken-hint = A fost deja folosit, este prea vechi sau aparține altui browser.
+new-link = Cereți un link nou
+wait-hint = Așteptați câteva minute, apoi încercați din nou.
+desk-unavailable = Momentan această pagină nu este disponibilă
+
+## Desk: every page
+
+merchants = Comercianți
+test-mark = Test
+signed-in-as = Autentificat ca { $email }
+sign-out = Deconectare
+foreign-form = Acest formular a fost trimis de alt site
+foreign-form-hint = Nu s-a efectuat nimic. Mergeți înapoi și trimiteți din nou formularul.
+not-found = Această pagină nu există

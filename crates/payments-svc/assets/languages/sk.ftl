@@ -93,3 +93,36 @@ invitation-by-app = aplikácia { $app } vás pozýva pomáhať so správou plati
 invitation = pozývame vás pomáhať so správou platieb obchodu { $merchant }.
 invitation-more = Viac vám povie ten, kto vás pozval.
 invitation-unexpected = Ak ste túto správu neočakávali, môžete ju ignorovať.
+
+## Mails of the desk
+
+invitation-link = Ak chcete prijať pozvánku a prihlásiť sa, otvorte do 72 hodín túto stránku:
+sign-in-subject = Váš odkaz na prihlásenie
+sign-in-mail = otvorte túto stránku do 15 minút v prehliadači, v ktorom ste o odkaz požiadali:
+sign-in-unexpected = Ak ste o tento odkaz nežiadali, môžete túto správu ignorovať. Bez odkazu sa nikto nemôže prihlásiť.
+
+## Desk: sign in
+
+sign-in = Prihlásiť sa
+email-address = E-mailová adresa
+email-address-hint = Pošleme vám odkaz na prihlásenie.
+email-address-error = Zadajte svoju e-mailovú adresu, napríklad ann@shop.example.
+send-link = Poslať odkaz
+check-mail = Skontrolujte si e-mail
+check-mail-hint = Ak adresa { $email } patrí používateľovi, poslali sme odkaz. Otvorte ho do 15 minút v tomto prehliadači.
+sign-in-as = Prihlasujete sa ako { $email }.
+sign-in-broken = Tento odkaz nefunguje
+sign-in-broken-hint = Už bol použitý, je príliš starý alebo patrí k inému prehliadaču.
+new-link = Požiadať o nový odkaz
+wait-hint = Počkajte niekoľko minút a skúste to znova.
+desk-unavailable = Táto stránka momentálne nie je dostupná
+
+## Desk: every page
+
+merchants = Obchody
+test-mark = Test
+signed-in-as = Prihlásený používateľ: { $email }
+sign-out = Odhlásiť sa
+foreign-form = Tento formulár odoslala iná webová stránka
+foreign-form-hint = Nič sa nevykonalo. Vráťte sa späť a odošlite formulár znova.
+not-found = Táto stránka neexistuje

@@ -93,3 +93,36 @@ invitation-by-app = aplikacija { $app } vas vabi k sodelovanju pri upravljanju p
 invitation = vabimo vas k sodelovanju pri upravljanju plačil trgovca { $merchant }.
 invitation-more = Več vam lahko pove oseba, ki vas je povabila.
 invitation-unexpected = Če tega sporočila niste pričakovali, ga lahko prezrete.
+
+## Mails of the desk
+
+invitation-link = Odprite to stran v 72 urah, da sprejmete vabilo in se prijavite:
+sign-in-subject = Vaša povezava za prijavo
+sign-in-mail = odprite to stran v 15 minutah v brskalniku, v katerem ste zahtevali povezavo:
+sign-in-unexpected = Če te povezave niste zahtevali, lahko to sporočilo prezrete. Brez povezave se nihče ne more prijaviti.
+
+## Desk: sign in
+
+sign-in = Prijava
+email-address = E-poštni naslov
+email-address-hint = Poslali vam bomo povezavo za prijavo.
+email-address-error = Vnesite svoj e-poštni naslov, na primer ann@shop.example.
+send-link = Pošlji povezavo
+check-mail = Preverite e-pošto
+check-mail-hint = Če naslov { $email } pripada uporabniku, smo poslali povezavo. Odprite jo v tem brskalniku v 15 minutah.
+sign-in-as = Prijavljate se kot { $email }.
+sign-in-broken = Ta povezava ne deluje
+sign-in-broken-hint = Bila je že uporabljena, je prestara ali pripada drugemu brskalniku.
+new-link = Zahtevaj novo povezavo
+wait-hint = Počakajte nekaj minut in poskusite znova.
+desk-unavailable = Ta stran trenutno ni na voljo
+
+## Desk: every page
+
+merchants = Trgovci
+test-mark = Preizkus
+signed-in-as = Prijavljeni ste kot { $email }
+sign-out = Odjava
+foreign-form = Ta obrazec je poslalo drugo spletno mesto
+foreign-form-hint = Nič ni bilo izvedeno. Vrnite se nazaj in znova pošljite obrazec.
+not-found = Ta stran ne obstaja

@@ -92,3 +92,36 @@ invitation-by-app = { $app } har bjudit in dig att hjälpa till att hantera beta
 invitation = Du har blivit inbjuden att hjälpa till att hantera betalningarna för { $merchant }.
 invitation-more = Personen som bjöd in dig kan berätta mer.
 invitation-unexpected = Om du inte väntade dig det här meddelandet kan du bortse från det.
+
+## Mails of the desk
+
+invitation-link = Öppna den här sidan inom 72 timmar för att tacka ja till inbjudan och logga in:
+sign-in-subject = Din inloggningslänk
+sign-in-mail = Öppna den här sidan inom 15 minuter, i den webbläsare där du bad om länken:
+sign-in-unexpected = Om du inte har bett om den här länken kan du bortse från meddelandet. Ingen kan logga in utan länken.
+
+## Desk: sign in
+
+sign-in = Logga in
+email-address = E-postadress
+email-address-hint = Vi skickar en länk som du loggar in med.
+email-address-error = Ange din e-postadress, till exempel ann@shop.example.
+send-link = Skicka länken
+check-mail = Titta i din e-post
+check-mail-hint = Om { $email } tillhör en användare har vi skickat en länk. Öppna den i den här webbläsaren inom 15 minuter.
+sign-in-as = Du loggar in som { $email }.
+sign-in-broken = Den här länken fungerar inte
+sign-in-broken-hint = Den har redan använts, är för gammal eller hör till en annan webbläsare.
+new-link = Be om en ny länk
+wait-hint = Vänta några minuter och försök sedan igen.
+desk-unavailable = Den här sidan är inte tillgänglig just nu
+
+## Desk: every page
+
+merchants = Butiker
+test-mark = Test
+signed-in-as = Inloggad som { $email }
+sign-out = Logga ut
+foreign-form = Det här formuläret skickades av en annan webbplats
+foreign-form-hint = Inget har utförts. Gå tillbaka och skicka formuläret igen.
+not-found = Den här sidan finns inte

@@ -144,22 +144,49 @@ CREATE INDEX merchants_of_apps ON merchant_apps (app, merchant);
 CREATE TABLE merchant_users (
     merchant bytea NOT NULL,
     "user" bytea NOT NULL,
+    accepted bigint, -- when the user accepted the invitation
     PRIMARY KEY (merchant, "user")
 );
+CREATE INDEX merchants_of_users ON merchant_users ("user", merchant);
+
+-- Links that sign users in, once.
+CREATE TABLE sign_in_links (
+    digest bytea PRIMARY KEY,
+    "user" bytea NOT NULL,
+    kind text NOT NULL,
+    merchant bytea, -- of an invitation
+    created bigint NOT NULL,
+    until bigint NOT NULL,
+    browser bytea -- the digest of the only one that can use it; null: any
+);
+CREATE INDEX sign_in_links_of_users ON sign_in_links ("user");
+
+CREATE TABLE sessions (
+    digest bytea PRIMARY KEY,
+    "user" bytea NOT NULL,
+    created bigint NOT NULL,
+    used bigint NOT NULL
+);
+CREATE INDEX sessions_of_users ON sessions ("user");
 
 -- Mail that is to be sent, written with what it tells of. It is here until somebody takes it: an
 -- attempt is counted, and the next one set, before it is made.
-CREATE TABLE invitations (
+CREATE TABLE mails (
     id bytea PRIMARY KEY,
-    merchant bytea NOT NULL,
-    "user" bytea NOT NULL,
-    app bytea NOT NULL, -- that invites
+    kind text NOT NULL,
+    "user" bytea NOT NULL, -- the recipient
+    merchant bytea, -- that it is about
+    actor text NOT NULL, -- the kind of whoever caused it
+    actor_id bytea, -- the app or user
+    browser bytea, -- the digest of the only one that may use its link; null: any
+    language text, -- that the recipient chose
     created bigint NOT NULL,
     attempts bigint NOT NULL DEFAULT 0,
     due bigint NOT NULL DEFAULT 0 -- when the next attempt is made
 );
-CREATE INDEX invitations_by_due ON invitations (due);
-CREATE INDEX invitations_of_users ON invitations (merchant, "user");
+CREATE INDEX mails_by_due ON mails (due);
+CREATE INDEX mails_of_members ON mails (merchant, "user");
+CREATE INDEX mails_of_users ON mails ("user", kind);
 
 -- Payments that are with an acquirer. Of a card, there is what may be kept.
 CREATE TABLE pending_payments (

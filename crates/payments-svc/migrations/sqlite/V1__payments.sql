@@ -99,22 +99,49 @@ CREATE INDEX merchants_of_apps_by_kind ON merchant_apps (app, test, merchant);
 CREATE TABLE merchant_users (
     merchant BLOB NOT NULL,
     user BLOB NOT NULL,
+    accepted INTEGER, -- when the user accepted the invitation
     PRIMARY KEY (merchant, user)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX merchants_of_users ON merchant_users (user, merchant);
+
+-- Links that sign users in, once.
+CREATE TABLE sign_in_links (
+    digest BLOB PRIMARY KEY,
+    user BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    merchant BLOB, -- of an invitation
+    created INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    browser BLOB -- the digest of the only one that can use it; null: any
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sign_in_links_of_users ON sign_in_links (user);
+
+CREATE TABLE sessions (
+    digest BLOB PRIMARY KEY,
+    user BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_of_users ON sessions (user);
 
 -- Mail that is to be sent, written with what it tells of. It is here until somebody takes it: an
 -- attempt is counted, and the next one set, before it is made.
-CREATE TABLE invitations (
+CREATE TABLE mails (
     id BLOB PRIMARY KEY,
-    merchant BLOB NOT NULL,
-    user BLOB NOT NULL,
-    app BLOB NOT NULL, -- that invites
+    kind TEXT NOT NULL,
+    user BLOB NOT NULL, -- the recipient
+    merchant BLOB, -- that it is about
+    actor TEXT NOT NULL, -- the kind of whoever caused it
+    actor_id BLOB, -- the app or user
+    browser BLOB, -- the digest of the only one that may use its link; null: any
+    language TEXT, -- that the recipient chose
     created INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     due INTEGER NOT NULL DEFAULT 0 -- when the next attempt is made
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX invitations_by_due ON invitations (due);
-CREATE INDEX invitations_of_users ON invitations (merchant, user);
+CREATE INDEX mails_by_due ON mails (due);
+CREATE INDEX mails_of_members ON mails (merchant, user);
+CREATE INDEX mails_of_users ON mails (user, kind);
 
 -- Payments that are with an acquirer. Of a card, there is what may be kept.
 CREATE TABLE pending_payments (

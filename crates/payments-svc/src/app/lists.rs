@@ -4,11 +4,11 @@
 use futures_util::{FutureExt as _, future::BoxFuture};
 use payments_domain::{
     ApiKeyDetails, ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant,
-    PageQuery, Payout, Transaction, TransactionTerms, User, Webhook, write::AttemptRow,
+    PageQuery, Payout, Transaction, TransactionTerms, Webhook, write::AttemptRow,
 };
 
 use super::{access::Credentials, error::Error, payments::Payments};
-use crate::store::{EventFilter, Found, Owner, Store, StoreError, TransactionFilter};
+use crate::store::{EventFilter, Found, Member, Owner, Store, StoreError, TransactionFilter};
 
 /// Reads one piece of a list.
 pub(crate) type List<T> =
@@ -28,7 +28,7 @@ impl Payments {
         self.list(move |store, page_query| store.merchants(app, page_query, test))
     }
 
-    pub(crate) fn users(&self, merchant: Id) -> List<User> {
+    pub(crate) fn users(&self, merchant: Id) -> List<Member> {
         self.list(move |store, page_query| store.users(merchant, page_query))
     }
 

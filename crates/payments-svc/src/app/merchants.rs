@@ -59,7 +59,7 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<UserAdded>, Error> {
         let counted = self.limits.count_invitation(caller.id)?;
-        let action = AddUser { merchant, app: caller.id, email };
+        let action = AddUser { merchant, email, mail: true };
         let added = self.write_keyed(Actor::app(caller.id), action, keyed).await?;
         // A user who is a member already gets no mail.
         if !added.is_replayed && !added.outcome.was_member {

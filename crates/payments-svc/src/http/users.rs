@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
-use payments_domain::{Email, Id, Merchant, User, actions::RevokeUser};
+use payments_domain::{Email, Id, Merchant, actions::RevokeUser};
 use serde::Serialize;
 
 use super::{
@@ -15,8 +15,8 @@ use super::{
     output,
 };
 use crate::{
-    app::Written,
-    web::{Error, as_date, as_text, envelope},
+    app::{Member, Written},
+    web::{Error, as_date, as_optional_date, as_text, envelope},
 };
 
 pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
@@ -55,12 +55,14 @@ struct UserOutput<'a> {
     email: &'a str,
     #[serde(serialize_with = "as_date")]
     created: Timestamp,
+    #[serde(serialize_with = "as_optional_date")]
+    accepted: Option<Timestamp>,
 }
 
 impl<'a> UserOutput<'a> {
-    fn new(user: &'a User) -> Self {
-        Self { id: user.id, email: user.email.as_str(), created: user.created }
+    fn new(Member { id, email, created, accepted }: &'a Member) -> Self {
+        Self { id: *id, email: email.as_str(), created: *created, accepted: *accepted }
     }
 }
 
-list::item!(User, UserOutput::new);
+list::item!(Member, UserOutput::new);

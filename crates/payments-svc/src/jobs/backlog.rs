@@ -7,7 +7,7 @@ use crate::store::Backlog;
 /// The last count. Each replica counts the shared store, so all replicas report the same numbers.
 #[derive(Clone)]
 pub(crate) struct BacklogMetrics {
-    invitations: IntGauge,
+    mails: IntGauge,
     outbox_entries: IntGauge,
     pending_payments: IntGauge,
     disabled_webhooks: IntGauge,
@@ -22,7 +22,7 @@ impl BacklogMetrics {
             Ok::<_, prometheus::Error>(gauge)
         };
         Ok(Self {
-            invitations: gauge("invitations_waiting", "Invitations that are not sent yet.")?,
+            mails: gauge("mails_waiting", "Mails that are not sent yet.")?,
             outbox_entries: gauge(
                 "outbox_entries",
                 "Outbox entries that no acquirer has confirmed yet.",
@@ -40,7 +40,7 @@ impl BacklogMetrics {
     }
 
     pub(super) fn set(&self, backlog: Backlog) {
-        self.invitations.set(backlog.invitations);
+        self.mails.set(backlog.mails);
         self.outbox_entries.set(backlog.outbox_entries);
         self.pending_payments.set(backlog.pending_payments);
         self.disabled_webhooks.set(backlog.disabled_webhooks);

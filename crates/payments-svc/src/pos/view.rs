@@ -4,9 +4,11 @@ use std::sync::LazyLock;
 
 use askama::Template;
 use axum::{
-    http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderValue, StatusCode},
+    response::Response,
 };
+
+use crate::web::page::html;
 
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| policy(None));
 
@@ -37,16 +39,7 @@ pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {
 
 /// [`page`] with another Content Security Policy.
 pub(super) fn page_with(status: StatusCode, page: &impl Template, policy: HeaderValue) -> Response {
-    let Ok(html) = page.render() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (header::CONTENT_SECURITY_POLICY, policy),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-    ];
-    (status, headers, html).into_response()
+    html(status, page, policy, "no-referrer")
 }
 
 /// The class of an amount in large type: a long amount gets a smaller one, because it must fit the

@@ -44,7 +44,8 @@ pub(super) fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
     lock_keys.extend(needs.transactions.keys().map(|id| hash(("transaction", id))));
     lock_keys.extend(needs.pending_payments.iter().map(|id| hash(("pending payment", id))));
     lock_keys.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
-    lock_keys.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
+    lock_keys.extend(needs.mails.iter().map(|id| hash(("mail", id))));
+    lock_keys.extend(needs.users.iter().map(|id| hash(("user", id))));
     lock_keys.extend(needs.locked_apps.iter().map(|id| hash(("app", id))));
     lock_keys.extend(needs.rows.used_links.iter().map(|link| hash(("link", link))));
     lock_keys.extend(needs.rows.keys.iter().map(|key| hash(("key", key))));

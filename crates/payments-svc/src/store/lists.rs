@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use common::sql::{ColumnError, Columns, Group as _, Param, Stored};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
-    Amount, ApiKeyDetails, App, BalanceLine, Currency, Dispute, FraudAlert, Id, Merchant,
+    Amount, ApiKeyDetails, App, BalanceLine, Currency, Dispute, Email, FraudAlert, Id, Merchant,
     PageQuery, Payout, ReferenceDigest, Step, Transaction, User, Webhook, write::AttemptRow,
 };
 
@@ -35,6 +35,17 @@ pub(crate) struct TransactionFilter {
     pub(crate) amount: Option<Amount>,
     pub(crate) currency: Option<Currency>,
     pub(crate) created: Range,
+}
+
+/// A user of a merchant.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Member {
+    pub(crate) id: Id,
+    pub(crate) email: Email,
+    /// The time of the first invitation.
+    pub(crate) created: Timestamp,
+    /// When the user accepted the invitation.
+    pub(crate) accepted: Option<Timestamp>,
 }
 
 /// Times from the first one, and before the second one.
@@ -106,7 +117,8 @@ impl<'a> List<'a> {
 
     fn users() -> Self {
         let select = format!(
-            "SELECT {} FROM merchant_users JOIN users ON users.id = \"user\" WHERE merchant = $1",
+            "SELECT {}, accepted FROM merchant_users JOIN users ON users.id = \"user\"
+             WHERE merchant = $1",
             User::of("users")
         );
         Self::new(select, "\"user\"")
@@ -253,8 +265,12 @@ impl Store {
         self,
         merchant: Id,
         page_query: PageQuery,
-    ) -> Result<Vec<User>, StoreError> {
-        self.page(&List::users(), merchant, page_query, User::read).await
+    ) -> Result<Vec<Member>, StoreError> {
+        let read = |columns: &mut Columns<'_>| {
+            let User { id, email, created } = User::read(columns)?;
+            Ok(Member { id, email, created, accepted: columns.read()? })
+        };
+        self.page(&List::users(), merchant, page_query, read).await
     }
 
     pub(crate) async fn apps(

@@ -23,14 +23,16 @@ use std::collections::BTreeSet;
 
 use common::sql::{self, ColumnError, Columns, Group, Kind, Param, Stored as _};
 use payments_domain::{
-    Amounts, Capabilities, DisputedParts, Id, Invitation, Merchant, Name, Pricing, RefusedStep,
-    Slice, TransactionState, Website, merchant_title,
+    Amounts, Capabilities, DisputedParts, Id, Mail, Merchant, Name, Pricing, RefusedStep, Slice,
+    TransactionState, Website, merchant_title,
     write::{
-        ApiKeyRow, AppRow, CaptureRow, CapturesToLoad, DisputeRow, InvitationRow, KeyRow, KeyState,
-        LoadedRows, LoadedTransaction, MerchantUser, Needs, PendingContext, PendingRow,
-        ProgressRow, WebhookRow,
+        ApiKeyRow, AppRow, CaptureRow, CapturesToLoad, DisputeRow, KeyRow, KeyState, LoadedRows,
+        LoadedTransaction, MailRow, MerchantUser, Needs, PendingContext, PendingRow, ProgressRow,
+        SessionRow, SignInLinkRow, WebhookRow,
     },
 };
+
+use super::rows;
 
 /// A statement that loads a batch. In [`LOCKED`], PostgreSQL skips rows that another process has
 /// locked.
@@ -58,7 +60,7 @@ macro_rules! by_column {
 pub(super) const EMAIL: &str = "users.email";
 
 /// Rows that PostgreSQL locks; see the module for the order.
-pub(super) const LOCKED: [Query; 5] = [
+pub(super) const LOCKED: [Query; 6] = [
     by_column!(merchants: Merchant, "id", Some("merchants"), |needs| {
         needs.merchants.iter().map(Id::param).collect()
     }),
@@ -85,26 +87,30 @@ pub(super) const LOCKED: [Query; 5] = [
     Query {
         select: || {
             format!(
-                "SELECT {}, users.email, merchants.name, website, country, apps.name
-                 FROM invitations JOIN users ON users.id = \"user\"
-                     JOIN merchants ON merchants.id = invitations.merchant
-                     LEFT JOIN apps ON apps.id = app",
-                InvitationRow::of("invitations")
+                "SELECT {}, users.email, merchants.name, website, country, {}
+                 FROM mails JOIN users ON users.id = \"user\"
+                     LEFT JOIN merchants ON merchants.id = mails.merchant",
+                MailRow::of("mails"),
+                rows::actor_name("mails")
             )
         },
-        key: &[("invitations.id", Kind::Bytes)],
-        lock: Some("invitations"),
-        keys: |needs| needs.invitations.iter().map(Id::param).collect(),
+        key: &[("mails.id", Kind::Bytes)],
+        lock: Some("mails"),
+        keys: |needs| needs.mails.iter().map(Id::param).collect(),
         read: |known, columns| {
-            let row = InvitationRow::read(columns)?;
+            let row = MailRow::read(columns)?;
             let to = columns.read()?;
-            let (name, website): (Option<Name>, Website) = (columns.read()?, columns.read()?);
-            let merchant = merchant_title(name.as_ref(), &website).to_owned();
-            let (country, app) = (columns.read()?, columns.read()?);
-            let (id, attempts) = (row.id, row.attempts);
-            let invitation = Invitation { id, to, merchant, country, app, attempts };
-            known.rows.invitations.load(row);
-            known.invitations.insert(id, invitation);
+            let (name, website): (Option<Name>, Option<Website>) =
+                (columns.read()?, columns.read()?);
+            let title = |website| merchant_title(name.as_ref(), website).to_owned();
+            let merchant = website.as_ref().map(title);
+            let (country, actor) = (columns.read()?, columns.read()?);
+            let (id, kind, attempts) = (row.id, row.kind, row.attempts);
+            let language = row.language.clone();
+            let is_late = false;
+            let mail = Mail { id, kind, to, merchant, country, actor, language, attempts, is_late };
+            known.rows.mails.load(row);
+            known.mails.insert(id, mail);
             Ok(())
         },
         ..Query::PLAIN
@@ -151,10 +157,22 @@ pub(super) const LOCKED: [Query; 5] = [
     by_column!(apps: AppRow, "id", Some("apps"), |needs| {
         needs.locked_apps.iter().map(Id::param).collect()
     }),
+    // The lock covers the sign-in links and sessions of the user.
+    Query {
+        select: || "SELECT id FROM users".to_owned(),
+        key: &[("id", Kind::Bytes)],
+        lock: Some("users"),
+        keys: users,
+        read: |known, columns| {
+            known.users.insert(columns.read()?);
+            Ok(())
+        },
+        ..Query::PLAIN
+    },
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 13] = [
+pub(super) const READ: [Query; 14] = [
     by_column!(api_keys: ApiKeyRow, "app", None, |needs| {
         needs.locked_apps.iter().map(Id::param).collect()
     }),
@@ -306,16 +324,8 @@ pub(super) const READ: [Query; 13] = [
         },
         ..Query::PLAIN
     },
-    Query {
-        select: || "SELECT id FROM users".to_owned(),
-        key: &[("id", Kind::Bytes)],
-        keys: |needs| needs.users.iter().map(Id::param).collect(),
-        read: |known, columns| {
-            known.users.insert(columns.read()?);
-            Ok(())
-        },
-        ..Query::PLAIN
-    },
+    by_column!(sign_in_links: SignInLinkRow, "user", None, users),
+    by_column!(sessions: SessionRow, "user", None, users),
     Query {
         select: || "SELECT id, email FROM users".to_owned(),
         key: &[(EMAIL, Kind::Text)],
@@ -329,15 +339,20 @@ pub(super) const READ: [Query; 13] = [
     },
     Query {
         select: || {
-            "SELECT merchant_users.merchant, merchant_users.\"user\"
-                 FROM users JOIN merchant_users ON merchant_users.\"user\" = users.id"
-                .to_owned()
+            format!(
+                "SELECT {}
+                 FROM users JOIN merchant_users ON merchant_users.\"user\" = users.id",
+                MerchantUser::of("merchant_users")
+            )
         },
         key: &[("merchant_users.merchant", Kind::Bytes), (EMAIL, Kind::Text)],
         keys: |needs| {
             needs.emails.iter().flat_map(|(id, email)| [id.param(), email.param()]).collect()
         },
-        read: member,
+        read: |known, columns| {
+            known.rows.merchant_users.load(Group::read(columns)?);
+            Ok(())
+        },
         ..Query::PLAIN
     },
     Query {
@@ -377,10 +392,8 @@ pub(super) const READ: [Query; 13] = [
     },
 ];
 
-fn member(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
-    let (merchant, user) = (columns.read()?, columns.read()?);
-    known.rows.merchant_users.load(MerchantUser { merchant, user });
-    Ok(())
+fn users(needs: &Needs) -> Vec<Param<'_>> {
+    needs.users.iter().map(Id::param).collect()
 }
 
 fn captured(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {

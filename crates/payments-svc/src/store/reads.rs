@@ -339,12 +339,13 @@ impl Store {
         self.query_all(&sql, &params, rows::unanswered).await
     }
 
-    /// Invitations with a due attempt, the longest overdue first: at most [`JOB_BATCH`].
-    pub(crate) async fn due_invitations(&self) -> Result<Vec<Id>, StoreError> {
-        let sql = "SELECT id FROM invitations WHERE due <= $1 ORDER BY due, id LIMIT $2";
+    /// Mails with a due attempt and their recipients, the longest overdue first: at most
+    /// [`JOB_BATCH`].
+    pub(crate) async fn due_mails(&self) -> Result<Vec<(Id, Id)>, StoreError> {
+        let sql = "SELECT id, \"user\" FROM mails WHERE due <= $1 ORDER BY due, id LIMIT $2";
         let now = self.database_time().await?;
         let params = [now.param(), LIMIT];
-        self.query_all(sql, &params, |columns| columns.read()).await
+        self.query_all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
     /// Idempotency keys older than `age`, the oldest first: at most [`JOB_BATCH`]. Keys of payments
@@ -368,13 +369,13 @@ impl Store {
     }
 
     pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
-        let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM outbox),
+        let sql = "SELECT (SELECT count(*) FROM mails), (SELECT count(*) FROM outbox),
                        (SELECT count(*) FROM pending_payments),
                        (SELECT count(*) FROM webhooks WHERE disabled <> 'request')";
         let backlog = self.query_all(sql, &[], |columns| {
-            let (invitations, outbox_entries) = (columns.read()?, columns.read()?);
+            let (mails, outbox_entries) = (columns.read()?, columns.read()?);
             let (pending_payments, disabled_webhooks) = (columns.read()?, columns.read()?);
-            Ok(Backlog { invitations, outbox_entries, pending_payments, disabled_webhooks })
+            Ok(Backlog { mails, outbox_entries, pending_payments, disabled_webhooks })
         });
         Ok(backlog.await?.first().copied().unwrap_or_default())
     }

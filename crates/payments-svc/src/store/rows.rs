@@ -139,8 +139,7 @@ impl Resource for LoadedEvent {
     const MERCHANT: &'static str = "events.merchant";
 
     fn select() -> (String, &'static str) {
-        let actor = "coalesce((SELECT name FROM apps WHERE apps.id = events.actor_id),
-                              (SELECT email FROM users WHERE users.id = events.actor_id))";
+        let actor = actor_name("events");
         let columns = format!("{}, merchants.test, {actor}", EventRow::of("events"));
         (columns, "events JOIN merchants ON merchants.id = events.merchant")
     }
@@ -150,6 +149,14 @@ impl Resource for LoadedEvent {
         let event = event.ok_or_else(|| columns.invalid(BadCell))?;
         Ok(Self { event, test: columns.read()?, actor_name: columns.read()? })
     }
+}
+
+/// A column: the name of the app or the e-mail address of the user that is the actor of a row.
+pub(super) fn actor_name(table: &str) -> String {
+    format!(
+        "coalesce((SELECT apps.name FROM apps WHERE apps.id = {table}.actor_id),
+                  (SELECT users.email FROM users WHERE users.id = {table}.actor_id))"
+    )
 }
 
 /// SQL of the resource `$2`, and whether the app with the API key `$1` may see it.

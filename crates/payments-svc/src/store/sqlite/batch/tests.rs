@@ -76,7 +76,8 @@ impl SqliteAndModel {
         let mut stored = Tables::read(&Database(&self.db));
         stored.captures.values_mut().for_each(|row| row.capture = row.capture());
         // These rows name those of other tables.
-        stored.invitations_of_users.clear();
+        stored.mails_of_members.clear();
+        stored.mails_of_users.clear();
         stored.retries_of_webhooks.clear();
         stored.attempts_of_webhooks.clear();
         stored.assert_equal(&self.tables);

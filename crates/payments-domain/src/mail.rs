@@ -1,13 +1,13 @@
-//! Invitations: e-mails to new users of a merchant.
+//! Mails to users of merchants.
 
 use std::time::Duration;
 
-use sql::group;
+use sql::{group, named};
 
 use super::{
     id::Id,
     jitter::with_jitter,
-    merchant::{Country, Email, Name},
+    merchant::{Country, Email},
 };
 
 /// The time from the first attempt to the second. Longer than any attempt takes, so that two
@@ -20,26 +20,39 @@ const LONGEST_DELAY: Duration = Duration::from_hours(24);
 /// The maximum number of attempts. The last one is four to six days after the first.
 const MAX_ATTEMPTS: u32 = 17;
 
-group! {
-    /// An invitation to send.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct Invitation {
-        id: Id = "id",
-        to: Email = "to",
-        /// The title of the merchant.
-        merchant: String = "merchant",
-        /// The merchant's country.
-        country: Country = "country",
-        /// The name of the app that invites, if it has one.
-        app: Option<Name> = "app",
-        /// The number of attempts to send it, including the current one.
-        attempts: u32 = "attempts",
+named! {
+    pub enum MailKind {
+        /// A new member is invited.
+        Invitation = "invitation",
+        /// The user asked for a link to sign in.
+        SignIn = "sign_in",
     }
 }
 
-impl Invitation {
-    /// Whether this is the last attempt. After it the invitation is deleted, even if it was not
-    /// sent.
+group! {
+    /// A mail to send.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Mail {
+        id: Id = "id",
+        kind: MailKind = "kind",
+        to: Email = "to",
+        /// The title of the merchant that it is about.
+        merchant: Option<String> = "merchant",
+        /// The merchant's country.
+        country: Option<Country> = "country",
+        /// The name of the app that caused it, or the address of the user.
+        actor: Option<String> = "actor",
+        /// The ISO 639-1 code of its language, if the recipient chose one.
+        language: Option<String> = "language",
+        /// The number of attempts to send it, including the current one.
+        attempts: u32 = "attempts",
+        /// Whether the link that the user asked for would have ended by now.
+        is_late: bool = "is_late",
+    }
+}
+
+impl Mail {
+    /// Whether this is the last attempt. After it the mail is deleted, even if it was not sent.
     pub fn is_last_attempt(&self) -> bool {
         self.attempts >= MAX_ATTEMPTS
     }
@@ -59,11 +72,11 @@ mod tests {
 
     #[test]
     fn the_time_between_attempts_doubles_up_to_a_day() {
-        let least = |attempts| Invitation::retry_delay(attempts, 0);
+        let least = |attempts| Mail::retry_delay(attempts, 0);
         assert_eq!([least(1), least(2), least(3)], [15, 30, 60].map(Duration::from_secs));
         assert_eq!((least(MAX_ATTEMPTS), least(u32::MAX)), (LONGEST_DELAY, LONGEST_DELAY));
         for attempts in 1..=MAX_ATTEMPTS {
-            let most = Invitation::retry_delay(attempts, u16::MAX);
+            let most = Mail::retry_delay(attempts, u16::MAX);
             assert_eq!(most, least(attempts) * 5 / 4, "{attempts}");
         }
     }
@@ -71,7 +84,7 @@ mod tests {
     #[test]
     fn attempts_end_after_four_to_six_days() {
         let days = |jitter| {
-            let all = (1..MAX_ATTEMPTS).map(|attempts| Invitation::retry_delay(attempts, jitter));
+            let all = (1..MAX_ATTEMPTS).map(|attempts| Mail::retry_delay(attempts, jitter));
             all.sum::<Duration>().as_secs() / LONGEST_DELAY.as_secs()
         };
         assert!((4..=5).contains(&days(0)) && (4..=5).contains(&days(u16::MAX)), "{}", days(0));

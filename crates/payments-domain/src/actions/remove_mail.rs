@@ -3,19 +3,17 @@ use crate::{
     write::{Action, Batch, Needs, Rejection},
 };
 
-/// Delete an invitation that was sent, or failed at its last attempt.
+/// Delete a mail that was sent, or failed at its last attempt.
 #[derive(Debug)]
-pub struct RemoveInvitation {
-    pub invitation: Id,
-}
+pub struct RemoveMail(pub Id);
 
-impl Action for RemoveInvitation {
+impl Action for RemoveMail {
     type Outcome = ();
 
     fn needs(&self, _: &mut Needs) {}
 
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
-        batch.rows.invitations.delete(self.invitation);
+        batch.rows.mails.delete(self.0);
         Ok(())
     }
 }

@@ -1,0 +1,56 @@
+use crate::{
+    Id, LinkKind, TokenDigest,
+    write::{Action, Batch, MerchantUser, Needs, Rejection, SessionRow},
+};
+
+/// Use a link: begin a session, and accept memberships. Rejected with [`Rejection::NotFound`] if the
+/// link does not work, or not in this browser.
+#[derive(Debug)]
+pub struct SignIn {
+    pub user: Id,
+    pub link: TokenDigest,
+    pub browser: TokenDigest,
+    /// The session that begins.
+    pub session: TokenDigest,
+    /// The memberships to accept.
+    pub accepts: Vec<Id>,
+}
+
+impl Action for SignIn {
+    type Outcome = ();
+
+    fn needs(&self, needs: &mut Needs) {
+        needs.users.insert(self.user);
+        let members = self.accepts.iter().map(|merchant| (*merchant, self.user));
+        needs.rows.merchant_users.extend(members);
+    }
+
+    fn cost(&self) -> (usize, usize) {
+        (self.accepts.len().saturating_add(30), 0)
+    }
+
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
+        let Self { user, link, browser, session: digest, accepts } = self;
+        let kind = {
+            let link = batch.sign_in_link(*user, *link)?;
+            if link.kind != LinkKind::Invitation && link.browser != Some(*browser) {
+                return Err(Rejection::NotFound);
+            }
+            link.kind
+        };
+        let created = batch.now();
+        batch.rows.sign_in_links.delete(*link);
+        if kind != LinkKind::SignIn {
+            for merchant in accepts {
+                let member = batch.rows.merchant_users.get(&(*merchant, *user)).cloned();
+                if let Some(member) = member.filter(|member| member.accepted.is_none()) {
+                    let accepted = Some(created);
+                    batch.rows.merchant_users.update(MerchantUser { accepted, ..member });
+                }
+            }
+        }
+        let session = SessionRow { digest: *digest, user: *user, created, used: created };
+        batch.add_session(session);
+        Ok(())
+    }
+}

@@ -1,0 +1,26 @@
+use crate::{
+    Id, TokenDigest,
+    write::{Action, Batch, Needs, Rejection, SessionRow},
+};
+
+/// Record that a session is used.
+#[derive(Debug)]
+pub struct UseSession {
+    pub user: Id,
+    pub session: TokenDigest,
+}
+
+impl Action for UseSession {
+    type Outcome = ();
+
+    fn needs(&self, needs: &mut Needs) {
+        needs.users.insert(self.user);
+    }
+
+    fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
+        let row = batch.rows.sessions.get(&self.session).filter(|row| row.user == self.user);
+        let (row, used) = (row.ok_or(Rejection::NotFound)?.clone(), batch.now());
+        batch.rows.sessions.update(SessionRow { used, ..row });
+        Ok(())
+    }
+}

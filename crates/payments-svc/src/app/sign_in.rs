@@ -1,0 +1,134 @@
+//! How users sign in at the desk: see [`payments_domain::LinkKind`].
+
+use std::sync::Arc;
+
+use common::{error::Cause, limits::ClientAddress};
+use payments_domain::{
+    Actor, Email, Id, LinkKind, Merchant, Token, TokenDigest, User,
+    actions::{EndSessions, OpenSignInLink, RequestSignIn, SignIn, UseSession},
+    write::SignInLinkRow,
+};
+
+use super::{error::Error, payments::Payments};
+
+/// A use of a session is recorded if the last one is older than this.
+const USE_INTERVAL: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
+
+/// A user who is signed in.
+#[derive(Debug, Clone)]
+pub(crate) struct SignedIn {
+    pub(crate) user: User,
+    pub(crate) session: TokenDigest,
+}
+
+/// A link that works in this browser.
+pub(crate) struct SignInLink {
+    pub(crate) user: User,
+    /// The merchant whose invitation it accepts.
+    pub(crate) merchant: Option<Merchant>,
+}
+
+impl Payments {
+    /// Queues a mail with a link, if the address belongs to a user who has accepted an invitation.
+    /// The caller does not learn whether it does: all addresses take the same time.
+    pub(crate) async fn request_sign_in(
+        self: &Arc<Self>,
+        email: &Email,
+        browser: TokenDigest,
+        language: &str,
+        address: ClientAddress,
+    ) -> Result<(), Error> {
+        self.limits.count_sign_in(address, email)?;
+        let Some(User { id: user, .. }) = self.store.user_by_email(email, true).await? else {
+            return Ok(());
+        };
+        let (payments, language) = (Arc::clone(self), language.to_owned());
+        self.under_way.spawn(async move {
+            let action = RequestSignIn { user, browser, language };
+            if let Err(error) = payments.write(Actor::user(user), action).await {
+                tracing::warn!(cause = %Cause::new(error), "a mail with a link was not queued");
+            }
+        });
+        Ok(())
+    }
+
+    /// The link with this token, if it works in this browser. With `open`, a link of the operator
+    /// belongs to this browser from now on. [`Error::NotFound`] if it does not work.
+    pub(crate) async fn sign_in_link(
+        &self,
+        token: &Token,
+        browser: TokenDigest,
+        open: bool,
+    ) -> Result<SignInLink, Error> {
+        let row = self.row::<SignInLinkRow>(&token.digest()).await?.ok_or(Error::NotFound)?;
+        let now = self.store.database_time().await?;
+        let is_for = row.kind == LinkKind::Invitation
+            || row.browser == Some(browser)
+            || row.browser.is_none() && row.kind == LinkKind::Operator;
+        if row.until <= now || !is_for {
+            return Err(Error::NotFound);
+        }
+        if open && row.kind == LinkKind::Operator && row.browser.is_none() {
+            let action = OpenSignInLink { user: row.user, link: row.digest, browser };
+            self.write(Actor::user(row.user), action).await?;
+        }
+        let user = self.row::<User>(&row.user).await?.ok_or(Error::NotFound)?;
+        let merchant = match row.merchant {
+            Some(merchant) => self.row::<Merchant>(&merchant).await?,
+            None => None,
+        };
+        Ok(SignInLink { user, merchant })
+    }
+
+    /// Uses a link, once: begins a session, and accepts the invitation of the link. A link of the
+    /// operator accepts all invitations. Returns the secret of the session.
+    pub(crate) async fn sign_in(
+        &self,
+        token: &Token,
+        browser: TokenDigest,
+    ) -> Result<Token, Error> {
+        let row = self.row::<SignInLinkRow>(&token.digest()).await?.ok_or(Error::NotFound)?;
+        let SignInLinkRow { digest: link, user, merchant, kind, .. } = row;
+        let accepts = match kind {
+            LinkKind::Operator => self.store.invited_to(user).await?,
+            LinkKind::Invitation | LinkKind::SignIn => merchant.into_iter().collect(),
+        };
+        let session = Token::new(rand::random());
+        let action = SignIn { user, link, browser, session: session.digest(), accepts };
+        self.write(Actor::user(user), action).await?;
+        Ok(session)
+    }
+
+    /// The user of a session. `None` if the session has ended, or the user is a member of no
+    /// merchant any more.
+    pub(crate) async fn signed_in(&self, token: &Token) -> Result<Option<SignedIn>, Error> {
+        let Some((row, user)) = self.store.session(token.digest()).await? else { return Ok(None) };
+        let now = self.store.database_time().await?;
+        if !row.works(now) {
+            return Ok(None);
+        }
+        let session = row.digest;
+        if now.duration_since(row.used) > USE_INTERVAL {
+            match self.write(Actor::user(user.id), UseSession { user: user.id, session }).await {
+                // It has ended meanwhile.
+                Err(Error::NotFound) => return Ok(None),
+                used => used?,
+            }
+        }
+        Ok(Some(SignedIn { user, session }))
+    }
+
+    /// Ends a session.
+    pub(crate) async fn sign_out(
+        &self,
+        SignedIn { user, session }: &SignedIn,
+    ) -> Result<(), Error> {
+        let action = EndSessions { user: user.id, session: Some(*session) };
+        self.write(Actor::user(user.id), action).await
+    }
+
+    /// The merchants of a user, newest first.
+    pub(crate) async fn merchants_of_user(&self, user: Id) -> Result<Vec<Merchant>, Error> {
+        Ok(self.store.merchants_of_user(user).await?)
+    }
+}

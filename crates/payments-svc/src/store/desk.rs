@@ -1,0 +1,86 @@
+//! Reads for the desk: users, their sessions and their merchants.
+
+use common::sql::{Group as _, Param, Stored as _};
+use payments_domain::{Email, Id, MAX_PAGE_SIZE, Merchant, TokenDigest, User, write::SessionRow};
+
+use super::{Engine, Store, StoreError, rows::Resource as _};
+
+/// A condition: the user of a row is a member of a merchant, and has accepted the invitation.
+const IS_MEMBER: &str = "EXISTS (SELECT 1 FROM merchant_users
+     WHERE merchant_users.\"user\" = users.id AND accepted IS NOT NULL)";
+
+/// The maximum number of merchants that the desk lists.
+const MOST: Param<'static> = Param::Int(MAX_PAGE_SIZE as i64);
+
+impl Store {
+    /// The user with this address. `accepted`: only one who has accepted an invitation.
+    pub(crate) async fn user_by_email(
+        &self,
+        email: &Email,
+        accepted: bool,
+    ) -> Result<Option<User>, StoreError> {
+        let address = match &self.engine {
+            Engine::Sqlite(_) => "email",
+            Engine::Postgres(_) => "lower(email COLLATE \"C\")",
+        };
+        let condition = if accepted { IS_MEMBER } else { "TRUE" };
+        let sql =
+            format!("SELECT {} FROM users WHERE {address} = $1 AND {condition}", User::of("users"));
+        let address = email.as_str().to_ascii_lowercase();
+        self.query_one(&sql, &[address.param()], User::read).await
+    }
+
+    /// A session with its user, if the user is a member of a merchant.
+    pub(crate) async fn session(
+        &self,
+        digest: TokenDigest,
+    ) -> Result<Option<(SessionRow, User)>, StoreError> {
+        let sql = format!(
+            "SELECT {}, {} FROM sessions JOIN users ON users.id = sessions.\"user\"
+             WHERE digest = $1 AND {IS_MEMBER}",
+            SessionRow::of("sessions"),
+            User::of("users")
+        );
+        self.query_one(&sql, &[digest.param()], |columns| {
+            Ok((SessionRow::read(columns)?, User::read(columns)?))
+        })
+        .await
+    }
+
+    /// The merchants whose invitations the user has accepted, newest first.
+    pub(crate) async fn merchants_of_user(&self, user: Id) -> Result<Vec<Merchant>, StoreError> {
+        let (columns, _) = Merchant::select();
+        let sql = format!(
+            "SELECT {columns}
+             FROM merchant_users JOIN merchants ON merchants.id = merchant_users.merchant
+             WHERE merchant_users.\"user\" = $1 AND accepted IS NOT NULL
+             ORDER BY merchant_users.merchant DESC LIMIT $2"
+        );
+        self.query_all(&sql, &[user.param(), MOST], Merchant::of_row).await
+    }
+
+    /// The merchants whose invitations the user has not accepted.
+    pub(crate) async fn invited_to(&self, user: Id) -> Result<Vec<Id>, StoreError> {
+        let sql = "SELECT merchant FROM merchant_users
+                   WHERE \"user\" = $1 AND accepted IS NULL LIMIT $2";
+        self.query_all(sql, &[user.param(), MOST], |columns| columns.read()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::sqlite::tests::{database, plan},
+        *,
+    };
+
+    #[test]
+    fn an_index_finds_the_merchants_of_a_user() {
+        let sql = "SELECT merchant FROM merchant_users WHERE \"user\" = $1 ORDER BY merchant DESC";
+        let searched = ["SEARCH merchant_users USING COVERING INDEX merchants_of_users (user=?)"];
+        assert_eq!(plan(&database(), sql), searched);
+        let sql = format!("SELECT id FROM users WHERE email = $1 AND {IS_MEMBER}");
+        let plan = plan(&database(), &sql);
+        assert!(plan.iter().all(|step| !step.starts_with("SCAN")), "{plan:?}");
+    }
+}

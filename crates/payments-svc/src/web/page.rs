@@ -1,0 +1,57 @@
+//! HTML pages and their files, for the payment page and the desk.
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use sha2::{Digest as _, Sha256};
+
+/// The style sheet of all pages.
+pub(crate) const STYLE: &str = include_str!("../../assets/page/page.css");
+
+const CACHE_ONE_YEAR: &str = "public, max-age=31536000, immutable";
+
+pub(crate) async fn style() -> impl IntoResponse {
+    css(STYLE)
+}
+
+pub(crate) fn css(text: &'static str) -> Response {
+    file("text/css; charset=utf-8", text)
+}
+
+pub(crate) fn file(content_type: &'static str, text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, CACHE_ONE_YEAR)], text)
+        .into_response()
+}
+
+/// Version in the URLs of files: a digest of their content. Browsers may cache a file for a year,
+/// because a changed file gets a new URL.
+pub(crate) fn version(files: &[&str]) -> String {
+    let digest = files.iter().fold(Sha256::new(), |digest, file| digest.chain_update(file));
+    digest.finalize().iter().take(6).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// A page, with its Content Security Policy and referrer policy.
+pub(crate) fn html(
+    status: StatusCode,
+    page: &impl Template,
+    policy: HeaderValue,
+    referrer_policy: &'static str,
+) -> Response {
+    let Ok(html) = page.render() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::REFERRER_POLICY, HeaderValue::from_static(referrer_policy)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    ];
+    (status, headers, html).into_response()
+}

@@ -1,0 +1,94 @@
+//! The desk. Its pages have no scripts.
+
+use blackbox::{
+    axe,
+    browser::{Page, visit},
+    mail::MailServer,
+    payments::{Service, Stopped, email, minimal},
+};
+use serde_json::Value;
+
+/// The longest texts, two that are not Latin, and English.
+const LANGUAGES: [&str; 6] = ["en", "de", "fr", "hu", "el", "uk"];
+
+/// A service with a desk, and the address of the desk.
+async fn start(server: &MailServer) -> (Service, String) {
+    let place = Stopped::new(&[])
+        .with("PAYMENTS_SMTP_URL", &server.url())
+        .with("PAYMENTS_MAIL_FROM", "Payments <payments@service.example>")
+        .with("PAYMENTS_DESK_PORT", "0")
+        .with("PAYMENTS_DESK_URL", "http://127.0.0.1/");
+    let service = place.start().await;
+    let desk = format!("http://{}", service.process().address_of("desk.address"));
+    (service, desk)
+}
+
+/// The path of the link in a mail.
+fn link(mail: &Value) -> Option<String> {
+    let (_, rest) = mail["text"].as_str()?.split_once("http://127.0.0.1/")?;
+    Some(format!("/{}", rest.split_whitespace().next()?))
+}
+
+/// Checks a page on screens of two widths, in light and dark.
+async fn looks_right(page: &Page, axe: &str, label: &str) {
+    for width in [320, 1280] {
+        for scheme in ["light", "dark"] {
+            page.show_on(width, scheme).await;
+            let label = format!("{label}, {width}, {scheme}");
+            axe::finds_nothing(axe, page, &label).await;
+            let overflow = "const { scrollWidth, clientWidth } = document.documentElement;
+                return scrollWidth > clientWidth";
+            assert_eq!(page.run(overflow).await, false, "{label}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_invited_user_signs_in_by_mail() {
+    let server = MailServer::start().await;
+    let (service, desk) = start(&server).await;
+    let mut body = minimal();
+    body["name"] = "Gesellschaft für Kaffeemaschinenentkalkungsbedarf".into();
+    let merchant = service.app().await.merchant_with(&body).await;
+    let ann = format!("fine-{}", email());
+    let axe = axe::script();
+    visit(&format!("{desk}/"), async |page| {
+        let mut mails = 0;
+        assert!(!merchant.invite(&ann).await);
+        for language in LANGUAGES {
+            page.speaks(language).await;
+            page.go(&format!("{desk}/")).await;
+            page.until("location.pathname === '/sign-in'").await;
+            assert_eq!(page.run("return document.documentElement.lang").await, language);
+            looks_right(page, &axe, language).await;
+            page.write("#email", "ann").await;
+            page.click("button").await;
+            page.until("$('[aria-invalid]')").await;
+            looks_right(page, &axe, language).await;
+            page.run("$('#email').value = ''").await;
+            page.write("#email", &ann).await;
+            page.click("button").await;
+            page.until("!$('#email')").await;
+            looks_right(page, &axe, language).await;
+            // Nobody gets more than five links at once.
+            mails += 1;
+            if mails <= 5 {
+                let mail = server.received(&ann, mails).await.remove(mails - 1);
+                let link = format!("{desk}{}", link(&mail).unwrap());
+                page.go(&link).await;
+                assert!(page.text("form").await.contains(&ann));
+                looks_right(page, &axe, language).await;
+                page.click("button").await;
+                page.until("$('.merchants')").await;
+                assert!(page.text(".merchants").await.contains("Kaffeemaschinen"));
+                looks_right(page, &axe, language).await;
+                page.go(&link).await;
+                looks_right(page, &axe, language).await;
+                page.go(&format!("{desk}/")).await;
+                page.click(".top button").await;
+                page.until("location.pathname === '/sign-in'").await;
+            }
+        }
+    })
+    .await;
+}

@@ -1,0 +1,379 @@
+//! The desk: invitations, links and sessions.
+
+use blackbox::{
+    http::client,
+    mail::MailServer,
+    payments::{Merchant, Service, Stopped, email, minimal},
+    process,
+};
+use reqwest::Method;
+use serde_json::Value;
+
+/// A service with a desk, whose mail goes to this server.
+async fn start(server: &MailServer) -> Service {
+    place(server).start().await
+}
+
+fn place(server: &MailServer) -> Stopped {
+    Stopped::new(&[])
+        .with("PAYMENTS_SMTP_URL", &server.url())
+        .with("PAYMENTS_MAIL_FROM", "Payments <payments@service.example>")
+        .with("PAYMENTS_DESK_PORT", "0")
+        .with("PAYMENTS_DESK_URL", DESK)
+}
+
+/// The public URL of the desk.
+const DESK: &str = "http://desk.example/";
+
+/// A browser, which keeps cookies.
+#[derive(Clone)]
+struct Browser {
+    http: reqwest::Client,
+    /// The address of the desk.
+    desk: String,
+    cookies: Vec<(String, String)>,
+}
+
+/// What the desk answered.
+#[derive(Debug, PartialEq, Eq)]
+struct Page {
+    status: u16,
+    /// Where it leads to.
+    location: Option<String>,
+    text: String,
+}
+
+impl Browser {
+    fn at(service: &Service) -> Self {
+        let desk = format!("http://{}", service.process().address_of("desk.address"));
+        Self { http: client(), desk, cookies: Vec::new() }
+    }
+
+    async fn send(&mut self, method: Method, path: &str, form: &[(&str, &str)]) -> Page {
+        let headers = [("sec-fetch-site", "same-origin")];
+        self.send_with(method, path, form, &headers).await
+    }
+
+    async fn send_with(
+        &mut self,
+        method: Method,
+        path: &str,
+        form: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Page {
+        let url = format!("{}{path}", self.desk);
+        let mut request = self.http.request(method.clone(), url).header("host", "desk.example");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if method == Method::POST {
+            let fields = form.iter().map(|(name, value)| format!("{name}={value}"));
+            let fields = fields.collect::<Vec<_>>().join("&").replace('@', "%40");
+            let kind = "application/x-www-form-urlencoded";
+            request = request.header("content-type", kind).body(fields);
+        }
+        let cookies = self.cookies.iter().map(|(name, value)| format!("{name}={value}"));
+        let cookies = cookies.collect::<Vec<_>>().join("; ");
+        let answer = request.header("cookie", cookies).send().await.unwrap();
+        for set in answer.headers().get_all("set-cookie") {
+            let set = set.to_str().unwrap();
+            let (name, value) = set.split(';').next().unwrap().split_once('=').unwrap();
+            assert!(set.contains("; HttpOnly; SameSite=Lax") && set.contains("; Path=/"), "{set}");
+            self.cookies.retain(|(known, _)| known != name);
+            if !set.contains("Max-Age=0") {
+                self.cookies.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        let location = answer.headers().get("location");
+        let location = location.map(|location| location.to_str().unwrap().to_owned());
+        if location.is_none() && method != Method::HEAD {
+            assert_eq!(answer.headers()["cache-control"], "no-store");
+            assert_eq!(answer.headers()["referrer-policy"], "same-origin");
+        }
+        let status = answer.status().as_u16();
+        Page { status, location, text: answer.text().await.unwrap() }
+    }
+
+    async fn get(&mut self, path: &str) -> Page {
+        self.send(Method::GET, path, &[]).await
+    }
+
+    async fn post(&mut self, path: &str, form: &[(&str, &str)]) -> Page {
+        self.send(Method::POST, path, form).await
+    }
+
+    /// The names of the merchants on the first page. `None` if the browser is not signed in.
+    async fn merchants(&mut self) -> Option<Vec<String>> {
+        let page = self.get("/").await;
+        if page.location.as_deref() == Some("/sign-in") {
+            return None;
+        }
+        assert_eq!(page.status, 200, "{page:?}");
+        let names = page.text.split("<li><span>").skip(1);
+        Some(names.map(|rest| rest.split("</span>").next().unwrap().to_owned()).collect())
+    }
+
+    /// Asks for a link.
+    async fn ask(&mut self, email: &str) -> Page {
+        self.post("/sign-in", &[("email", email)]).await
+    }
+
+    /// Uses a link, which must work.
+    async fn use_link(&mut self, link: &str) {
+        assert_eq!(self.get(link).await.status, 200);
+        let used = self.post(link, &[]).await;
+        assert_eq!((used.status, used.location.as_deref()), (303, Some("/")));
+    }
+}
+
+/// The path of the link in a mail.
+fn link_of(mail: &Value) -> String {
+    let text = mail["text"].as_str().unwrap();
+    let mut links = text.lines().filter_map(|line| line.trim().strip_prefix(DESK));
+    let link = format!("/{}", links.next().unwrap_or_else(|| panic!("no link: {text}")));
+    assert_eq!(link.len(), "/link/".len() + 64);
+    link
+}
+
+/// Invites a user, and returns the path of the link.
+async fn invited(server: &MailServer, merchant: &Merchant, email: &str) -> String {
+    let before = server.mail_to(email).len();
+    assert!(!merchant.invite(email).await);
+    link_of(&server.received(email, before + 1).await[before])
+}
+
+async fn named(service: &Service, name: &str) -> Merchant {
+    let mut body = minimal();
+    body["name"] = name.into();
+    service.app().await.merchant_with(&body).await
+}
+
+/// A new address, to which the mail server accepts mail.
+fn address() -> String {
+    format!("fine-{}", email())
+}
+
+#[tokio::test]
+async fn an_invitation_leads_to_the_desk_once() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (merchant, ann) = (named(&service, "Corner shop").await, address());
+    let link = invited(&server, &merchant, &ann).await;
+    let accepted = async || merchant.list("/users?limit=9").await[0]["accepted"].clone();
+    assert_eq!(accepted().await, Value::Null);
+    // Programs that scan mails open links.
+    let mut scanner = Browser::at(&service);
+    for method in [Method::HEAD, Method::GET, Method::GET] {
+        assert_eq!(scanner.send(method, &link, &[]).await.status, 200);
+    }
+    assert_eq!(accepted().await, Value::Null);
+    // Nobody who has not accepted gets another link.
+    let mut browser = Browser::at(&service);
+    assert_eq!(browser.ask(&ann).await.status, 200);
+
+    let page = browser.get(&link).await;
+    assert!(page.text.contains("the payments of Corner shop.") && page.text.contains(&ann));
+    browser.use_link(&link).await;
+    assert_eq!(browser.merchants().await.unwrap(), ["Corner shop"]);
+    assert!(accepted().await.is_string());
+    for mut other in [browser.clone(), scanner] {
+        assert_eq!(other.get(&link).await.status, 410);
+        assert_eq!(other.post(&link, &[]).await.status, 410);
+    }
+    assert_eq!(server.mail_to(&ann).len(), 1);
+
+    let out = browser.post("/sign-out", &[]).await;
+    assert_eq!((out.status, out.location.as_deref()), (303, Some("/sign-in")));
+    assert_eq!(browser.merchants().await, None);
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn a_link_works_only_in_the_browser_that_asked_for_it() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (merchant, ann) = (named(&service, "Corner shop").await, address());
+    let link = invited(&server, &merchant, &ann).await;
+    Browser::at(&service).use_link(&link).await;
+
+    let (mut browser, mut other) = (Browser::at(&service), Browser::at(&service));
+    // The answer is the same for known and unknown addresses, whatever their case.
+    let (mut answers, mut addresses) = (Vec::new(), Vec::new());
+    for email in [ann.to_uppercase(), address()] {
+        let Page { status, location, text } = browser.ask(&email).await;
+        answers.push((status, location, text.replace(&email, "")));
+        addresses.push(email);
+    }
+    assert_eq!(answers[0], answers[1]);
+    let link = link_of(&server.received(&ann, 2).await[1]);
+    assert_eq!(other.ask(&address()).await.status, 200);
+    assert_eq!(other.get(&link).await.status, 410);
+    assert_eq!(other.post(&link, &[]).await.status, 410);
+    browser.use_link(&link).await;
+    assert_eq!(browser.merchants().await.unwrap(), ["Corner shop"]);
+    assert_eq!(browser.post(&link, &[]).await.status, 410);
+    assert_eq!(server.mail_to(&addresses[1]), [] as [Value; 0]);
+    for wrong in ["", "ann", "ann@", "@shop.example"] {
+        let page = other.ask(wrong).await;
+        assert!(page.status == 400 && page.text.contains("aria-invalid"), "{page:?}");
+    }
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn links_and_sessions_end() {
+    let server = MailServer::start().await;
+    let mut service = start(&server).await;
+    let (merchant, ann) = (named(&service, "Corner shop").await, address());
+    let mut browser = Browser::at(&service);
+    let link = invited(&server, &merchant, &ann).await;
+    browser.use_link(&invited(&server, &named(&service, "Other").await, &ann).await).await;
+    for (table, column, minutes, is_open) in [
+        ("sign_in_links", "until", 72 * 60, true),
+        ("sessions", "used", 28, true),
+        ("sessions", "used", 31, false),
+        ("sessions", "created", 12 * 60 + 1, false),
+    ] {
+        if browser.merchants().await.is_none() {
+            let before = server.mail_to(&ann).len();
+            assert_eq!(browser.ask(&ann).await.status, 200);
+            browser.use_link(&link_of(&server.received(&ann, before + 1).await[before])).await;
+        }
+        let place = service.stop().await;
+        let age = minutes * 60_000;
+        assert!(place.change(&format!("UPDATE {table} SET {column} = {column} - {age}")) > 0);
+        service = place.start().await;
+        browser.desk = Browser::at(&service).desk;
+        assert_eq!(browser.merchants().await.is_some(), is_open, "{column} {minutes}");
+        assert_eq!(browser.get(&link).await.status, 410);
+        assert_eq!(browser.post(&link, &[]).await.status, 410);
+    }
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn who_is_revoked_sees_the_merchant_no_longer() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (one, other, ann) =
+        (named(&service, "One").await, named(&service, "Other").await, address());
+    let mut browser = Browser::at(&service);
+    for merchant in [&one, &other] {
+        let link = invited(&server, merchant, &ann).await;
+        browser.use_link(&link).await;
+    }
+    assert_eq!(browser.merchants().await.unwrap(), ["Other", "One"]);
+    for (merchant, left) in [(&other, Some(vec!["One".to_owned()])), (&one, None)] {
+        let user = merchant.list("/users?limit=9").await.remove(0);
+        let path = merchant.path(&format!("/users/{}", user["id"].as_str().unwrap()));
+        let _ = merchant.app.delete(&path).await.expect(204);
+        assert_eq!(browser.merchants().await, left);
+    }
+    // A link of an invitation does not outlive it.
+    let link = invited(&server, &one, &ann).await;
+    let user = one.list("/users?limit=9").await.remove(0);
+    let path = one.path(&format!("/users/{}", user["id"].as_str().unwrap()));
+    let _ = one.app.delete(&path).await.expect(204);
+    assert_eq!(browser.post(&link, &[]).await.status, 410);
+    service.stop().await.agrees().await;
+}
+
+/// Runs a command with the address, and returns what it prints.
+async fn command(place: &Stopped, name: &str, email: &str) -> (bool, String) {
+    let mut command = place.command();
+    command.args([name, email]);
+    let ended = process::run(command).await;
+    let text = if ended.status.success() { ended.stdout } else { ended.stderr };
+    (ended.status.success(), String::from_utf8(text).unwrap().trim().to_owned())
+}
+
+#[tokio::test]
+async fn the_operator_makes_links_and_ends_sessions() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (merchant, ann) = (named(&service, "Corner shop").await, address());
+    assert!(!merchant.invite(&ann).await);
+    let place = service.data();
+    let (succeeded, link) = command(place, "sign-in-link", &ann).await;
+    assert!(succeeded, "{link}");
+    let link = format!("/{}", link.strip_prefix(DESK).unwrap());
+    let (mut browser, mut other) = (Browser::at(&service), Browser::at(&service));
+    assert_eq!(other.send(Method::HEAD, &link, &[]).await.status, 200);
+    // Nobody can use it without having opened it.
+    assert_eq!(other.post(&link, &[]).await.status, 410);
+    assert_eq!(browser.get(&link).await.status, 200);
+    assert_eq!(other.get(&link).await.status, 410);
+    browser.use_link(&link).await;
+    assert_eq!(browser.merchants().await.unwrap(), ["Corner shop"]);
+    assert!(merchant.list("/users?limit=9").await[0]["accepted"].is_string());
+
+    // A user has at most ten sessions.
+    for number in 1..=10 {
+        let (_, link) = command(place, "sign-in-link", &ann).await;
+        other.use_link(&format!("/{}", link.strip_prefix(DESK).unwrap())).await;
+        assert_eq!(browser.merchants().await.is_some(), number < 10);
+    }
+    assert!(other.merchants().await.is_some());
+
+    let (succeeded, text) = command(place, "reset-user", &ann.to_uppercase()).await;
+    assert!(succeeded && text == format!("{ann} is signed out everywhere"), "{text}");
+    assert_eq!(other.merchants().await, None);
+    for name in ["sign-in-link", "reset-user"] {
+        let (succeeded, text) = command(place, name, "nobody@shop.example").await;
+        assert!(!succeeded && text.ends_with("there is no user nobody@shop.example"), "{text}");
+    }
+    let place = service.stop().await;
+    let (succeeded, text) =
+        command(&place.with("PAYMENTS_DESK_URL", ""), "sign-in-link", &ann).await;
+    assert!(!succeeded && text.contains("PAYMENTS_DESK_URL"), "{text}");
+}
+
+#[tokio::test]
+async fn forms_of_other_websites_are_refused() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (merchant, ann) = (named(&service, "Corner shop").await, address());
+    let mut browser = Browser::at(&service);
+    browser.use_link(&invited(&server, &merchant, &ann).await).await;
+    for (header, value, status) in [
+        ("sec-fetch-site", "cross-site", 403),
+        ("sec-fetch-site", "same-site", 403),
+        ("sec-fetch-site", "none", 403),
+        ("origin", "http://evil.example", 403),
+        ("origin", "null", 403),
+        ("origin", "http://desk.example", 303),
+    ] {
+        let answer = browser.send_with(Method::POST, "/sign-out", &[], &[(header, value)]).await;
+        assert_eq!(answer.status, status, "{header} {value}");
+        assert_eq!(browser.merchants().await.is_some(), status == 403, "{header} {value}");
+    }
+    for (method, path, status) in [
+        (Method::GET, "/nowhere", 404),
+        (Method::PUT, "/sign-in", 404),
+        (Method::GET, "/sign-out", 404),
+        (Method::GET, "/link/x", 410),
+    ] {
+        assert_eq!(browser.send(method, path, &[]).await.status, status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn requests_for_links_are_limited() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (merchant, ann) = (named(&service, "Corner shop").await, address());
+    let mut browser = Browser::at(&service);
+    browser.use_link(&invited(&server, &merchant, &ann).await).await;
+    for email in [ann, address()] {
+        for _ in 0..5 {
+            assert_eq!(browser.ask(&email).await.status, 200);
+        }
+        assert_eq!(browser.ask(&email).await.status, 429);
+    }
+    let mut answers = Vec::new();
+    for _ in 0..20 {
+        answers.push(browser.ask(&address()).await.status);
+    }
+    assert_eq!(answers.iter().filter(|status| **status == 200).count(), 20 - 12);
+    assert_eq!(*answers.last().unwrap(), 429);
+}
