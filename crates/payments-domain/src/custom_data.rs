@@ -67,8 +67,13 @@ impl CustomData {
         &self.0
     }
 
-    /// The digest of the field `reference`, if it is a text.
+    /// The digest of [`Self::reference_text`].
     pub fn reference(&self) -> Option<ReferenceDigest> {
+        self.reference_text().map(|reference| ReferenceDigest::of(&reference))
+    }
+
+    /// The field `reference`, if it is a text.
+    pub fn reference_text(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Fields<'a> {
             #[serde(borrow)]
@@ -76,8 +81,7 @@ impl CustomData {
         }
 
         let Fields { reference } = serde_json::from_str(&self.0).ok()?;
-        let reference: String = serde_json::from_str(reference?.get()).ok()?;
-        Some(ReferenceDigest::of(&reference))
+        serde_json::from_str(reference?.get()).ok()
     }
 }
 

@@ -122,8 +122,8 @@ pub use settlement::{
 pub use sign_in::{LinkKind, SESSION_IDLE, SESSION_TTL, Token, TokenDigest};
 pub(crate) use sign_in::{MAX_LINKS, MAX_SESSIONS};
 pub use transaction::{
-    Amounts, Fee, Movement, Receipt, Step, ThreeDSecure, Transaction, TransactionTerms,
-    TransactionVersion,
+    Amounts, Fee, Movement, Receipt, Step, ThreeDSecure, Transaction, TransactionStatus,
+    TransactionTerms, TransactionVersion,
 };
 pub use undelivered::Undelivered;
 pub(crate) use webhook::MAX_WEBHOOKS;

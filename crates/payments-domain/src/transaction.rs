@@ -100,9 +100,40 @@ impl Amounts {
         parts.iter().all(|&part| part >= 0) && captured.saturating_add(voided) <= amount
     }
 
+    /// What a person sees first of a payment. The first state that is true counts.
+    pub fn status(&self) -> TransactionStatus {
+        let Self { amount, captured, refunded, disputed, successful, .. } = *self;
+        match () {
+            () if !successful => TransactionStatus::Failed,
+            () if disputed > 0 => TransactionStatus::Disputed,
+            () if refunded > 0 && refunded >= captured => TransactionStatus::Refunded,
+            () if refunded > 0 => TransactionStatus::PartlyRefunded,
+            () if captured > 0 && captured >= amount => TransactionStatus::Captured,
+            () if captured > 0 => TransactionStatus::PartlyCaptured,
+            () if self.pending() == 0 => TransactionStatus::Voided,
+            () => TransactionStatus::Authorized,
+        }
+    }
+
     /// The amount that can still be refunded.
     pub fn refundable(&self) -> i64 {
         self.captured.saturating_sub(self.refunded).saturating_sub(self.disputed).max(0)
+    }
+}
+
+named! {
+    /// The state of a transaction in one word.
+    pub enum TransactionStatus {
+        Failed = "failed",
+        /// A dispute is open or lost.
+        Disputed = "disputed",
+        Refunded = "refunded",
+        PartlyRefunded = "partly_refunded",
+        Captured = "captured",
+        PartlyCaptured = "partly_captured",
+        /// All of it.
+        Voided = "voided",
+        Authorized = "authorized",
     }
 }
 
@@ -186,5 +217,35 @@ group! {
 impl Fee {
     pub(crate) fn total(self) -> Result<i64, Overflow> {
         self.flat.checked_add(self.rate).ok_or(Overflow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_state_that_is_true_counts() {
+        use TransactionStatus::{
+            Authorized, Captured, Disputed, Failed, PartlyCaptured, PartlyRefunded, Refunded,
+            Voided,
+        };
+        for (captured, refunded, voided, disputed, status) in [
+            (0, 0, 0, 0, Authorized),
+            (0, 0, 30, 0, Authorized),
+            (0, 0, 100, 0, Voided),
+            (40, 0, 0, 0, PartlyCaptured),
+            (40, 0, 60, 0, PartlyCaptured),
+            (100, 0, 0, 0, Captured),
+            (100, 40, 0, 0, PartlyRefunded),
+            (40, 40, 60, 0, Refunded),
+            (100, 100, 0, 10, Disputed),
+        ] {
+            let amounts =
+                Amounts { amount: 100, captured, refunded, voided, disputed, successful: true };
+            assert_eq!(amounts.status(), status, "{amounts:?}");
+        }
+        let failed = Amounts { amount: 100, successful: false, ..Amounts::default() };
+        assert_eq!(failed.status(), Failed);
     }
 }

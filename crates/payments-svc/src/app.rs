@@ -7,6 +7,7 @@ mod api_keys;
 mod cards;
 mod charges;
 mod declines;
+mod desk;
 mod error;
 mod lists;
 mod merchants;

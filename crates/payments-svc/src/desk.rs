@@ -21,6 +21,7 @@ use crate::{
 
 mod cookies;
 mod home;
+mod payments;
 mod problem;
 mod session;
 mod settings;
@@ -53,6 +54,8 @@ pub(crate) fn router(
     let desk = Desk { payments, settings: Arc::new(settings) };
     let routes = Router::new()
         .route("/", get(home::show))
+        .route("/merchants/{merchant}", get(payments::list))
+        .route("/merchants/{merchant}/payments/{payment}", get(payments::show))
         .route("/sign-in", get(sign_in::form).post(sign_in::request))
         .route("/link/{token}", get(sign_in::open_link).post(sign_in::use_link))
         .route("/sign-out", post(session::sign_out))

@@ -189,6 +189,30 @@ messages! {
     foreign_form "foreign-form" ();
     foreign_form_hint "foreign-form-hint" ();
     not_found "not-found" ();
+    payments "payments" ();
+    search "search" ();
+    last_four "last-four" ();
+    last_four_error "last-four-error" ();
+    first_day "from-day" ();
+    last_day "to-day" ();
+    day_error "day-error" ();
+    nothing_found "nothing-found" ();
+    older_payments "older-payments" ();
+    newest_payments "newest-payments" ();
+    all_merchants "all-merchants" ();
+    balance "balance" ();
+    authorized "authorized" ();
+    captured "captured" ();
+    partly_captured "partly-captured" ();
+    refunded "refunded" ();
+    partly_refunded "partly-refunded" ();
+    voided "voided" ();
+    disputed "disputed" ();
+    failed "failed" ();
+    dispute_won "dispute-won" ();
+    dispute_lost "dispute-lost" ();
+    history "history" ();
+    fees "fees" ();
 }
 
 impl Language {

@@ -49,7 +49,11 @@ async fn an_invited_user_signs_in_by_mail() {
     let (service, desk) = start(&server).await;
     let mut body = minimal();
     body["name"] = "Gesellschaft für Kaffeemaschinenentkalkungsbedarf".into();
+    body["test"] = true.into();
     let merchant = service.app().await.merchant_with(&body).await;
+    let payment = merchant.pay("EUR", 123_456_789).await;
+    payment.capture(123_456_788).await;
+    payment.refund(1).await;
     let ann = format!("fine-{}", email());
     let axe = axe::script();
     visit(&format!("{desk}/"), async |page| {
@@ -81,6 +85,12 @@ async fn an_invited_user_signs_in_by_mail() {
                 page.click("button").await;
                 page.until("$('.merchants')").await;
                 assert!(page.text(".merchants").await.contains("Kaffeemaschinen"));
+                looks_right(page, &axe, language).await;
+                page.click(".merchants a").await;
+                page.until("$('.payments')").await;
+                looks_right(page, &axe, language).await;
+                page.click(".payments a").await;
+                page.until("$('.history')").await;
                 looks_right(page, &axe, language).await;
                 page.go(&link).await;
                 looks_right(page, &axe, language).await;

@@ -3,11 +3,11 @@
 use blackbox::{
     http::client,
     mail::MailServer,
-    payments::{Merchant, Service, Stopped, email, minimal},
+    payments::{Card, Merchant, Service, Stopped, Transaction, email, ids, minimal},
     process,
 };
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A service with a desk, whose mail goes to this server.
 async fn start(server: &MailServer) -> Service {
@@ -109,8 +109,9 @@ impl Browser {
             return None;
         }
         assert_eq!(page.status, 200, "{page:?}");
-        let names = page.text.split("<li><span>").skip(1);
-        Some(names.map(|rest| rest.split("</span>").next().unwrap().to_owned()).collect())
+        let names = page.text.split("<li><a").skip(1);
+        let names = names.map(|rest| rest.split(['>', '<']).nth(1).unwrap().to_owned());
+        Some(names.collect())
     }
 
     /// Asks for a link.
@@ -145,6 +146,7 @@ async fn invited(server: &MailServer, merchant: &Merchant, email: &str) -> Strin
 async fn named(service: &Service, name: &str) -> Merchant {
     let mut body = minimal();
     body["name"] = name.into();
+    body["test"] = true.into();
     service.app().await.merchant_with(&body).await
 }
 
@@ -278,6 +280,110 @@ async fn who_is_revoked_sees_the_merchant_no_longer() {
     service.stop().await.agrees().await;
 }
 
+/// Signs a new user of the merchant in.
+async fn signed_in(server: &MailServer, service: &Service, merchant: &Merchant) -> Browser {
+    let mut browser = Browser::at(service);
+    browser.use_link(&invited(server, merchant, &address()).await).await;
+    browser
+}
+
+#[tokio::test]
+async fn a_user_finds_an_order_by_its_reference() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (merchant, other) = (named(&service, "Corner shop").await, named(&service, "Other").await);
+    let mut payments = Vec::new();
+    for (reference, amount, card) in
+        [("5011", 995, Card::VISA), ("5012", 1995, Card::VISA), ("<b>50 & 11", 2995, Card::VISA)]
+    {
+        let mut payment = merchant.payment(card, "EUR", amount);
+        payment["custom"] = json!({ "reference": reference });
+        payments.push(merchant.transaction(&merchant.charge(&payment).await.expect(201)));
+    }
+    payments[0].capture(995).await;
+    payments[0].refund(100).await;
+    payments[1].void(1995).await;
+    let foreign = other.pay("EUR", 995).await;
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    let list = format!("/merchants/{}", merchant.id);
+    let found = async |browser: &mut Browser, query: &str| {
+        let page = browser.get(&format!("{list}?{query}")).await;
+        assert_eq!(page.status, 200, "{query}: {page:?}");
+        let is_shown = |payment: &&Transaction| page.text.contains(&format!("/{}\"", payment.id));
+        payments.iter().filter(is_shown).map(|payment| payment.id.clone()).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = payments.iter().map(|payment| payment.id.clone()).collect();
+    for (query, expected) in [
+        ("", &all[..]),
+        ("reference=5011", &all[..1]),
+        ("reference=+5011+&last4=0000", &all[..1]),
+        ("reference=501", &[]),
+        ("reference=%3Cb%3E50+%26+11", &all[2..]),
+        ("amount=19.95", &all[1..2]),
+        ("amount=%E2%82%AC29.95", &all[2..]),
+        ("last4=0001", &[]),
+        ("from=2026-01-01&to=2099-01-01", &all),
+        ("to=2026-01-01", &[]),
+    ] {
+        assert_eq!(found(&mut browser, query).await, expected, "{query}");
+    }
+    let page = browser.get(&format!("{list}?last4=12&amount=x&from=x")).await;
+    assert_eq!((page.status, page.text.matches("aria-invalid").count()), (400, 3));
+    let page = browser.get(&list).await;
+    assert!(page.text.contains("&#60;b&#62;50 &#38; 11"), "{}", page.text);
+    for status in ["Partly refunded", "Released", "Authorized"] {
+        assert!(page.text.contains(status), "{status}: {}", page.text);
+    }
+
+    let page = browser.get(&format!("{list}/payments/{}", all[0])).await;
+    for text in ["€9.95", "5011", "•••• 0000", "Captured", "Refunded", "€1.00"] {
+        assert!(page.text.contains(text), "{text}: {}", page.text);
+    }
+    // What belongs to others looks as if it did not exist.
+    let mut missing = Vec::new();
+    for path in [
+        format!("/merchants/{}", other.id),
+        format!("/merchants/{}/payments/{}", other.id, foreign.id),
+        format!("{list}/payments/{}", foreign.id),
+        format!("{list}/payments/{}", "1".repeat(24)),
+        format!("/merchants/{}", "1".repeat(24)),
+        "/merchants/x".to_owned(),
+        format!("{list}/payments/x"),
+    ] {
+        let Page { status, location, text } = browser.get(&path).await;
+        assert_eq!((status, location), (404, None), "{path}");
+        missing.push(text);
+    }
+    missing.dedup();
+    assert_eq!(missing.len(), 1);
+    let mut stranger = Browser::at(&service);
+    for path in [list.clone(), format!("{list}/payments/{}", all[0])] {
+        assert_eq!(stranger.get(&path).await.location.as_deref(), Some("/sign-in"));
+    }
+}
+
+#[tokio::test]
+async fn payments_are_listed_page_by_page() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let merchant = named(&service, "Corner shop").await;
+    for _ in 0..101 {
+        merchant.pay("EUR", 100).await;
+    }
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    let (mut path, mut listed) = (format!("/merchants/{}?amount=1", merchant.id), Vec::new());
+    loop {
+        let page = browser.get(&path).await;
+        let ids = page.text.split("/payments/").skip(1).map(|rest| rest[..24].to_owned());
+        listed.extend(ids);
+        let Some((_, older)) = page.text.split_once("href=\"?amount=") else { break };
+        let query = older.split('"').next().unwrap().replace("&#38;", "&");
+        path = format!("/merchants/{}?amount={query}", merchant.id);
+    }
+    let expected = merchant.list("/transactions?limit=1000").await;
+    assert_eq!(listed, ids(&expected));
+}
+
 /// Runs a command with the address, and returns what it prints.
 async fn command(place: &Stopped, name: &str, email: &str) -> (bool, String) {
     let mut command = place.command();
@@ -326,6 +432,29 @@ async fn the_operator_makes_links_and_ends_sessions() {
     let (succeeded, text) =
         command(&place.with("PAYMENTS_DESK_URL", ""), "sign-in-link", &ann).await;
     assert!(!succeeded && text.contains("PAYMENTS_DESK_URL"), "{text}");
+}
+
+#[tokio::test]
+async fn a_mail_with_a_link_is_neither_queued_twice_nor_sent_late() {
+    let server = MailServer::start().await;
+    let place = place(&server).with("PAYMENTS_SMTP_URL", "");
+    let service = place.start().await;
+    let (merchant, ann) = (named(&service, "Corner shop").await, address());
+    assert!(!merchant.invite(&ann).await);
+    let (_, link) = command(service.data(), "sign-in-link", &ann).await;
+    let mut browser = Browser::at(&service);
+    browser.use_link(&format!("/{}", link.strip_prefix(DESK).unwrap())).await;
+    for _ in 0..3 {
+        assert_eq!(browser.ask(&ann).await.status, 200);
+    }
+    let place = service.stop().await;
+    assert_eq!(place.number("SELECT count(*) FROM mails WHERE kind = 'sign_in'"), 1);
+    place.change("UPDATE mails SET created = created - 901000");
+    let service = place.with("PAYMENTS_SMTP_URL", &server.url()).start().await;
+    let queued = || service.data().number("SELECT count(*) FROM mails");
+    process::until(async || queued() == 0).await;
+    let mails = server.mail_to(&ann);
+    assert!(mails.len() == 1 && mails[0]["headers"]["subject"] != "Your link to sign in");
 }
 
 #[tokio::test]

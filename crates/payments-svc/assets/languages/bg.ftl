@@ -125,3 +125,30 @@ sign-out = Изход
 foreign-form = Този формуляр е изпратен от друг сайт
 foreign-form-hint = Нищо не беше извършено. Върнете се назад и изпратете формуляра отново.
 not-found = Тази страница не съществува
+
+## Desk: payments
+
+payments = Плащания
+search = Търси
+last-four = Последните четири цифри на картата
+last-four-error = Въведете четири цифри.
+from-day = От
+to-day = До
+day-error = Въведете дата, например 2026-11-28.
+nothing-found = Няма намерени плащания.
+older-payments = По-стари плащания
+newest-payments = Най-нови плащания
+all-merchants = Всички търговци
+balance = Салдо
+authorized = Авторизирано
+captured = Инкасирано
+partly-captured = Частично инкасирано
+refunded = Възстановено
+partly-refunded = Частично възстановено
+voided = Анулирано
+disputed = Оспорено
+failed = Неуспешно
+dispute-won = Спечелен спор
+dispute-lost = Загубен спор
+history = История
+fees = Такси

@@ -126,3 +126,30 @@ sign-out = Odhlásit se
 foreign-form = Tento formulář odeslal jiný web
 foreign-form-hint = Nic se neprovedlo. Vraťte se zpět a odešlete formulář znovu.
 not-found = Tato stránka neexistuje
+
+## Desk: payments
+
+payments = Platby
+search = Hledat
+last-four = Poslední čtyři číslice karty
+last-four-error = Zadejte čtyři číslice.
+from-day = Od
+to-day = Do
+day-error = Zadejte datum, například 2026-11-28.
+nothing-found = Nebyly nalezeny žádné platby.
+older-payments = Starší platby
+newest-payments = Nejnovější platby
+all-merchants = Všechny obchody
+balance = Zůstatek
+authorized = Autorizovaná
+captured = Stržená
+partly-captured = Částečně stržená
+refunded = Vrácená
+partly-refunded = Částečně vrácená
+voided = Zrušená
+disputed = Sporná
+failed = Neúspěšná
+dispute-won = Vyhraný spor
+dispute-lost = Prohraný spor
+history = Historie
+fees = Poplatky

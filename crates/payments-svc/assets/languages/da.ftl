@@ -125,3 +125,30 @@ sign-out = Log ud
 foreign-form = Denne formular blev sendt af et andet websted
 foreign-form-hint = Der er ikke sket noget. Gå tilbage, og send formularen igen.
 not-found = Siden findes ikke
+
+## Desk: payments
+
+payments = Betalinger
+search = Søg
+last-four = Kortets sidste fire cifre
+last-four-error = Indtast fire cifre.
+from-day = Fra
+to-day = Til
+day-error = Indtast en dato, f.eks. 2026-11-28.
+nothing-found = Der blev ikke fundet nogen betalinger.
+older-payments = Ældre betalinger
+newest-payments = Nyeste betalinger
+all-merchants = Alle butikker
+balance = Saldo
+authorized = Reserveret
+captured = Hævet
+partly-captured = Delvist hævet
+refunded = Refunderet
+partly-refunded = Delvist refunderet
+voided = Annulleret
+disputed = Bestridt
+failed = Mislykket
+dispute-won = Tvist vundet
+dispute-lost = Tvist tabt
+history = Historik
+fees = Gebyrer

@@ -125,3 +125,30 @@ sign-out = Abmelden
 foreign-form = Dieses Formular wurde von einer anderen Website gesendet
 foreign-form-hint = Es wurde nichts ausgeführt. Gehen Sie zurück und senden Sie das Formular erneut.
 not-found = Diese Seite gibt es nicht
+
+## Desk: payments
+
+payments = Zahlungen
+search = Suchen
+last-four = Letzte vier Ziffern der Karte
+last-four-error = Geben Sie vier Ziffern ein.
+from-day = Von
+to-day = Bis
+day-error = Geben Sie ein Datum ein, zum Beispiel 2026-11-28.
+nothing-found = Es wurden keine Zahlungen gefunden.
+older-payments = Ältere Zahlungen
+newest-payments = Neueste Zahlungen
+all-merchants = Alle Händler
+balance = Saldo
+authorized = Autorisiert
+captured = Eingezogen
+partly-captured = Teilweise eingezogen
+refunded = Erstattet
+partly-refunded = Teilweise erstattet
+voided = Storniert
+disputed = Angefochten
+failed = Fehlgeschlagen
+dispute-won = Anfechtung gewonnen
+dispute-lost = Anfechtung verloren
+history = Verlauf
+fees = Gebühren

@@ -125,3 +125,30 @@ sign-out = Αποσύνδεση
 foreign-form = Αυτή η φόρμα στάλθηκε από άλλον ιστότοπο
 foreign-form-hint = Δεν έγινε καμία ενέργεια. Επιστρέψτε και στείλτε ξανά τη φόρμα.
 not-found = Αυτή η σελίδα δεν υπάρχει
+
+## Desk: payments
+
+payments = Πληρωμές
+search = Αναζήτηση
+last-four = Τελευταία τέσσερα ψηφία της κάρτας
+last-four-error = Πληκτρολογήστε τέσσερα ψηφία.
+from-day = Από
+to-day = Έως
+day-error = Πληκτρολογήστε μια ημερομηνία, π.χ. 2026-11-28.
+nothing-found = Δεν βρέθηκαν πληρωμές.
+older-payments = Παλαιότερες πληρωμές
+newest-payments = Πιο πρόσφατες πληρωμές
+all-merchants = Όλα τα καταστήματα
+balance = Υπόλοιπο
+authorized = Εγκρίθηκε
+captured = Εισπράχθηκε
+partly-captured = Εισπράχθηκε μερικώς
+refunded = Επιστράφηκε
+partly-refunded = Επιστράφηκε μερικώς
+voided = Ακυρώθηκε
+disputed = Αμφισβητήθηκε
+failed = Απέτυχε
+dispute-won = Κερδισμένη αμφισβήτηση
+dispute-lost = Χαμένη αμφισβήτηση
+history = Ιστορικό
+fees = Προμήθειες

@@ -145,3 +145,35 @@ sign-out = Sign out
 foreign-form = This form was sent by another website
 foreign-form-hint = Nothing was done. Go back, and send the form again.
 not-found = This page does not exist
+
+## Desk: payments
+
+# A heading and a link: the payments of a shop
+payments = Payments
+search = Search
+# The label of a field: the end of a card number
+last-four = Last four digits of the card
+last-four-error = Enter four digits.
+# The labels of two fields for days
+from-day = From
+to-day = Until
+day-error = Enter a day, such as 2026-11-28.
+nothing-found = No payments were found.
+older-payments = Older payments
+newest-payments = Newest payments
+all-merchants = All merchants
+balance = Balance
+# The state of a payment, in a list. Also labels of amounts, and steps of its history
+authorized = Authorized
+captured = Captured
+partly-captured = Partly captured
+refunded = Refunded
+partly-refunded = Partly refunded
+voided = Released
+disputed = Disputed
+failed = Failed
+dispute-won = Dispute won
+dispute-lost = Dispute lost
+# A list of what happened to a payment
+history = History
+fees = Fees

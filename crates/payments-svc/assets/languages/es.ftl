@@ -125,3 +125,30 @@ sign-out = Cerrar sesión
 foreign-form = Este formulario se ha enviado desde otro sitio web
 foreign-form-hint = No se ha realizado ninguna operación. Vuelva atrás y envíe de nuevo el formulario.
 not-found = Esta página no existe
+
+## Desk: payments
+
+payments = Pagos
+search = Buscar
+last-four = Últimos cuatro dígitos de la tarjeta
+last-four-error = Introduzca cuatro dígitos.
+from-day = Desde
+to-day = Hasta
+day-error = Introduzca una fecha, por ejemplo, 2026-11-28.
+nothing-found = No se han encontrado pagos.
+older-payments = Pagos anteriores
+newest-payments = Pagos más recientes
+all-merchants = Todos los comercios
+balance = Saldo
+authorized = Autorizado
+captured = Cobrado
+partly-captured = Cobrado en parte
+refunded = Reembolsado
+partly-refunded = Reembolsado en parte
+voided = Anulado
+disputed = En disputa
+failed = Fallido
+dispute-won = Disputa ganada
+dispute-lost = Disputa perdida
+history = Historial
+fees = Comisiones

@@ -124,3 +124,30 @@ sign-out = Logi välja
 foreign-form = Selle vormi saatis teine veebisait
 foreign-form-hint = Midagi ei tehtud. Minge tagasi ja saatke vorm uuesti.
 not-found = Seda lehte ei ole olemas
+
+## Desk: payments
+
+payments = Maksed
+search = Otsi
+last-four = Kaardi neli viimast numbrit
+last-four-error = Sisestage neli numbrit.
+from-day = Alates
+to-day = Kuni
+day-error = Sisestage kuupäev, näiteks 2026-11-28.
+nothing-found = Makseid ei leitud.
+older-payments = Vanemad maksed
+newest-payments = Uusimad maksed
+all-merchants = Kõik kaupmehed
+balance = Saldo
+authorized = Autoriseeritud
+captured = Debiteeritud
+partly-captured = Osaliselt debiteeritud
+refunded = Tagastatud
+partly-refunded = Osaliselt tagastatud
+voided = Tühistatud
+disputed = Vaidlustatud
+failed = Ebaõnnestunud
+dispute-won = Vaidlus võidetud
+dispute-lost = Vaidlus kaotatud
+history = Ajalugu
+fees = Teenustasud

@@ -124,3 +124,30 @@ sign-out = Kirjaudu ulos
 foreign-form = Tämä lomake lähetettiin toiselta sivustolta
 foreign-form-hint = Mitään ei tehty. Palaa takaisin ja lähetä lomake uudelleen.
 not-found = Tätä sivua ei ole
+
+## Desk: payments
+
+payments = Maksut
+search = Hae
+last-four = Kortin neljä viimeistä numeroa
+last-four-error = Anna neljä numeroa.
+from-day = Alkupäivä
+to-day = Loppupäivä
+day-error = Anna päivämäärä, esimerkiksi 2026-11-28.
+nothing-found = Maksuja ei löytynyt.
+older-payments = Vanhemmat maksut
+newest-payments = Uusimmat maksut
+all-merchants = Kaikki kauppiaat
+balance = Saldo
+authorized = Varattu
+captured = Veloitettu
+partly-captured = Osittain veloitettu
+refunded = Hyvitetty
+partly-refunded = Osittain hyvitetty
+voided = Peruutettu
+disputed = Riitautettu
+failed = Epäonnistunut
+dispute-won = Riita voitettu
+dispute-lost = Riita hävitty
+history = Historia
+fees = Kulut

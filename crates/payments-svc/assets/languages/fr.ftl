@@ -125,3 +125,30 @@ sign-out = Se déconnecter
 foreign-form = Ce formulaire a été envoyé par un autre site
 foreign-form-hint = Aucune opération n’a été effectuée. Revenez en arrière et envoyez à nouveau le formulaire.
 not-found = Cette page n’existe pas
+
+## Desk: payments
+
+payments = Paiements
+search = Rechercher
+last-four = Quatre derniers chiffres de la carte
+last-four-error = Saisissez quatre chiffres.
+from-day = Du
+to-day = Au
+day-error = Saisissez une date, par exemple 2026-11-28.
+nothing-found = Aucun paiement n’a été trouvé.
+older-payments = Paiements plus anciens
+newest-payments = Paiements les plus récents
+all-merchants = Tous les commerçants
+balance = Solde
+authorized = Autorisé
+captured = Encaissé
+partly-captured = Encaissé en partie
+refunded = Remboursé
+partly-refunded = Remboursé en partie
+voided = Annulé
+disputed = Contesté
+failed = Échoué
+dispute-won = Litige gagné
+dispute-lost = Litige perdu
+history = Historique
+fees = Frais

@@ -125,3 +125,30 @@ sign-out = Logáil amach
 foreign-form = Seoladh an fhoirm seo ó shuíomh gréasáin eile
 foreign-form-hint = Ní dhearnadh aon rud. Téigh ar ais agus seol an fhoirm arís.
 not-found = Níl an leathanach seo ann
+
+## Desk: payments
+
+payments = Íocaíochtaí
+search = Cuardaigh
+last-four = Na ceithre dhigit dheireanacha den chárta
+last-four-error = Cuir isteach ceithre dhigit.
+from-day = Ó
+to-day = Go dtí
+day-error = Cuir isteach dáta, mar shampla 2026-11-28.
+nothing-found = Níor aimsíodh aon íocaíocht.
+older-payments = Íocaíochtaí níos sine
+newest-payments = Na híocaíochtaí is déanaí
+all-merchants = Gach siopa
+balance = Iarmhéid
+authorized = Údaraithe
+captured = Bailithe
+partly-captured = Bailithe go páirteach
+refunded = Aisíoctha
+partly-refunded = Aisíoctha go páirteach
+voided = Cealaithe
+disputed = Faoi dhíospóid
+failed = Theip uirthi
+dispute-won = Buadh an díospóid
+dispute-lost = Cailleadh an díospóid
+history = Stair
+fees = Táillí

@@ -126,3 +126,30 @@ sign-out = Odjava
 foreign-form = Ovaj je obrazac poslan s drugog web-mjesta
 foreign-form-hint = Ništa nije učinjeno. Vratite se natrag i ponovno pošaljite obrazac.
 not-found = Ova stranica ne postoji
+
+## Desk: payments
+
+payments = Plaćanja
+search = Traži
+last-four = Posljednje četiri znamenke kartice
+last-four-error = Unesite četiri znamenke.
+from-day = Od
+to-day = Do
+day-error = Unesite datum, na primjer 2026-11-28.
+nothing-found = Nije pronađeno nijedno plaćanje.
+older-payments = Starija plaćanja
+newest-payments = Najnovija plaćanja
+all-merchants = Svi trgovci
+balance = Saldo
+authorized = Autorizirano
+captured = Naplaćeno
+partly-captured = Djelomično naplaćeno
+refunded = Vraćeno
+partly-refunded = Djelomično vraćeno
+voided = Poništeno
+disputed = Osporeno
+failed = Neuspjelo
+dispute-won = Spor dobiven
+dispute-lost = Spor izgubljen
+history = Povijest
+fees = Naknade

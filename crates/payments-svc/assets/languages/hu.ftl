@@ -124,3 +124,30 @@ sign-out = Kijelentkezés
 foreign-form = Ezt az űrlapot egy másik webhely küldte
 foreign-form-hint = Nem történt semmi. Lépjen vissza, és küldje el újra az űrlapot.
 not-found = Ez az oldal nem létezik
+
+## Desk: payments
+
+payments = Fizetések
+search = Keresés
+last-four = A kártya utolsó négy számjegye
+last-four-error = Adjon meg négy számjegyet.
+from-day = Kezdő dátum
+to-day = Záró dátum
+day-error = Adjon meg egy dátumot, például: 2026-11-28.
+nothing-found = Nem található fizetés.
+older-payments = Régebbi fizetések
+newest-payments = Legújabb fizetések
+all-merchants = Összes kereskedő
+balance = Egyenleg
+authorized = Engedélyezve
+captured = Beszedve
+partly-captured = Részben beszedve
+refunded = Visszatérítve
+partly-refunded = Részben visszatérítve
+voided = Zárolás feloldva
+disputed = Vitatott
+failed = Sikertelen
+dispute-won = Megnyert vita
+dispute-lost = Elvesztett vita
+history = Előzmények
+fees = Díjak

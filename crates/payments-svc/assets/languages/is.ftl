@@ -125,3 +125,30 @@ sign-out = Útskráning
 foreign-form = Þetta eyðublað var sent frá öðru vefsvæði
 foreign-form-hint = Ekkert var framkvæmt. Farðu til baka og sendu eyðublaðið aftur.
 not-found = Þessi síða er ekki til
+
+## Desk: payments
+
+payments = Greiðslur
+search = Leita
+last-four = Síðustu fjórir tölustafir kortsins
+last-four-error = Sláðu inn fjóra tölustafi.
+from-day = Frá
+to-day = Til
+day-error = Sláðu inn dagsetningu, til dæmis 2026-11-28.
+nothing-found = Engar greiðslur fundust.
+older-payments = Eldri greiðslur
+newest-payments = Nýjustu greiðslur
+all-merchants = Allir söluaðilar
+balance = Reikningsstaða
+authorized = Heimiluð
+captured = Skuldfærð
+partly-captured = Skuldfærð að hluta
+refunded = Endurgreidd
+partly-refunded = Endurgreidd að hluta
+voided = Afturkölluð
+disputed = Véfengd
+failed = Mistókst
+dispute-won = Ágreiningsmál unnið
+dispute-lost = Ágreiningsmál tapað
+history = Ferill
+fees = Þóknun

@@ -125,3 +125,30 @@ sign-out = Esci
 foreign-form = Questo modulo è stato inviato da un altro sito web
 foreign-form-hint = Non è stata eseguita alcuna operazione. Torni indietro e invii di nuovo il modulo.
 not-found = Questa pagina non esiste
+
+## Desk: payments
+
+payments = Pagamenti
+search = Cerca
+last-four = Ultime quattro cifre della carta
+last-four-error = Inserisca quattro cifre.
+from-day = Dal
+to-day = Al
+day-error = Inserisca una data, ad esempio 2026-11-28.
+nothing-found = Nessun pagamento trovato.
+older-payments = Pagamenti meno recenti
+newest-payments = Pagamenti più recenti
+all-merchants = Tutti gli esercenti
+balance = Saldo
+authorized = Autorizzato
+captured = Incassato
+partly-captured = Incassato in parte
+refunded = Rimborsato
+partly-refunded = Rimborsato in parte
+voided = Annullato
+disputed = Contestato
+failed = Non riuscito
+dispute-won = Contestazione vinta
+dispute-lost = Contestazione persa
+history = Cronologia
+fees = Commissioni

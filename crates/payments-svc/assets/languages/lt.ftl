@@ -126,3 +126,30 @@ sign-out = Atsijungti
 foreign-form = Šią formą išsiuntė kita svetainė
 foreign-form-hint = Nieko nebuvo atlikta. Grįžkite atgal ir išsiųskite formą dar kartą.
 not-found = Šio puslapio nėra
+
+## Desk: payments
+
+payments = Mokėjimai
+search = Ieškoti
+last-four = Paskutiniai keturi kortelės skaitmenys
+last-four-error = Įveskite keturis skaitmenis.
+from-day = Nuo
+to-day = Iki
+day-error = Įveskite datą, pavyzdžiui, 2026-11-28.
+nothing-found = Mokėjimų nerasta.
+older-payments = Senesni mokėjimai
+newest-payments = Naujausi mokėjimai
+all-merchants = Visi prekybininkai
+balance = Likutis
+authorized = Autorizuotas
+captured = Nuskaičiuotas
+partly-captured = Iš dalies nuskaičiuotas
+refunded = Grąžintas
+partly-refunded = Iš dalies grąžintas
+voided = Atšauktas
+disputed = Ginčijamas
+failed = Nepavykęs
+dispute-won = Ginčas laimėtas
+dispute-lost = Ginčas pralaimėtas
+history = Istorija
+fees = Komisiniai

@@ -125,3 +125,30 @@ sign-out = Iziet
 foreign-form = Šo veidlapu nosūtīja cita vietne
 foreign-form-hint = Nekas netika izdarīts. Atgriezieties un nosūtiet veidlapu vēlreiz.
 not-found = Šādas lapas nav
+
+## Desk: payments
+
+payments = Maksājumi
+search = Meklēt
+last-four = Pēdējie četri kartes cipari
+last-four-error = Ievadiet četrus ciparus.
+from-day = No
+to-day = Līdz
+day-error = Ievadiet datumu, piemēram, 2026-11-28.
+nothing-found = Maksājumi netika atrasti.
+older-payments = Vecāki maksājumi
+newest-payments = Jaunākie maksājumi
+all-merchants = Visi tirgotāji
+balance = Atlikums
+authorized = Autorizēts
+captured = Iekasēts
+partly-captured = Daļēji iekasēts
+refunded = Atmaksāts
+partly-refunded = Daļēji atmaksāts
+voided = Atcelts
+disputed = Apstrīdēts
+failed = Neizdevies
+dispute-won = Strīds uzvarēts
+dispute-lost = Strīds zaudēts
+history = Vēsture
+fees = Komisijas maksa

@@ -125,3 +125,30 @@ sign-out = Oħroġ
 foreign-form = Din il-formola ntbagħtet minn sit web ieħor
 foreign-form-hint = Ma sar xejn. Mur lura u erġa’ ibgħat il-formola.
 not-found = Din il-paġna ma teżistix
+
+## Desk: payments
+
+payments = Ħlasijiet
+search = Fittex
+last-four = L-aħħar erba’ ċifri tal-karta
+last-four-error = Daħħal erba’ ċifri.
+from-day = Minn
+to-day = Sa
+day-error = Daħħal data, bħal 2026-11-28.
+nothing-found = Ma nstab l-ebda ħlas.
+older-payments = Ħlasijiet eqdem
+newest-payments = L-aktar ħlasijiet riċenti
+all-merchants = Il-ħwienet kollha
+balance = Bilanċ
+authorized = Awtorizzat
+captured = Miġbur
+partly-captured = Miġbur parzjalment
+refunded = Rimborżat
+partly-refunded = Rimborżat parzjalment
+voided = Annullat
+disputed = Ikkontestat
+failed = Ma rnexxiex
+dispute-won = Tilwima mirbuħa
+dispute-lost = Tilwima mitlufa
+history = Storja
+fees = Tariffi

@@ -125,3 +125,30 @@ sign-out = Logg ut
 foreign-form = Dette skjemaet ble sendt fra et annet nettsted
 foreign-form-hint = Ingenting ble gjort. Gå tilbake, og send skjemaet på nytt.
 not-found = Denne siden finnes ikke
+
+## Desk: payments
+
+payments = Betalinger
+search = Søk
+last-four = De fire siste sifrene på kortet
+last-four-error = Skriv inn fire sifre.
+from-day = Fra
+to-day = Til
+day-error = Skriv inn en dato, for eksempel 2026-11-28.
+nothing-found = Ingen betalinger ble funnet.
+older-payments = Eldre betalinger
+newest-payments = Nyeste betalinger
+all-merchants = Alle butikker
+balance = Saldo
+authorized = Reservert
+captured = Belastet
+partly-captured = Delvis belastet
+refunded = Refundert
+partly-refunded = Delvis refundert
+voided = Annullert
+disputed = Bestridt
+failed = Mislykket
+dispute-won = Tvist vunnet
+dispute-lost = Tvist tapt
+history = Historikk
+fees = Gebyrer

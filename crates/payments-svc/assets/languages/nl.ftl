@@ -125,3 +125,30 @@ sign-out = Uitloggen
 foreign-form = Dit formulier is door een andere website verstuurd
 foreign-form-hint = Er is niets uitgevoerd. Ga terug en verstuur het formulier opnieuw.
 not-found = Deze pagina bestaat niet
+
+## Desk: payments
+
+payments = Betalingen
+search = Zoeken
+last-four = Laatste vier cijfers van de kaart
+last-four-error = Voer vier cijfers in.
+from-day = Van
+to-day = Tot en met
+day-error = Voer een datum in, bijvoorbeeld 2026-11-28.
+nothing-found = Er zijn geen betalingen gevonden.
+older-payments = Oudere betalingen
+newest-payments = Nieuwste betalingen
+all-merchants = Alle winkels
+balance = Saldo
+authorized = Geautoriseerd
+captured = Geïncasseerd
+partly-captured = Deels geïncasseerd
+refunded = Terugbetaald
+partly-refunded = Deels terugbetaald
+voided = Geannuleerd
+disputed = Betwist
+failed = Mislukt
+dispute-won = Geschil gewonnen
+dispute-lost = Geschil verloren
+history = Geschiedenis
+fees = Kosten

@@ -125,3 +125,30 @@ sign-out = Wyloguj się
 foreign-form = Ten formularz został wysłany przez inną witrynę
 foreign-form-hint = Nie wykonano żadnej operacji. Wróć i wyślij formularz ponownie.
 not-found = Ta strona nie istnieje
+
+## Desk: payments
+
+payments = Płatności
+search = Szukaj
+last-four = Ostatnie cztery cyfry karty
+last-four-error = Wpisz cztery cyfry.
+from-day = Od
+to-day = Do
+day-error = Wpisz datę, na przykład 2026-11-28.
+nothing-found = Nie znaleziono płatności.
+older-payments = Starsze płatności
+newest-payments = Najnowsze płatności
+all-merchants = Wszyscy sprzedawcy
+balance = Saldo
+authorized = Autoryzowana
+captured = Pobrana
+partly-captured = Pobrana częściowo
+refunded = Zwrócona
+partly-refunded = Zwrócona częściowo
+voided = Anulowana
+disputed = Sporna
+failed = Nieudana
+dispute-won = Spór wygrany
+dispute-lost = Spór przegrany
+history = Historia
+fees = Opłaty

@@ -125,3 +125,30 @@ sign-out = Terminar sessão
 foreign-form = Este formulário foi enviado por outro site
 foreign-form-hint = Não foi efetuada nenhuma operação. Volte atrás e envie novamente o formulário.
 not-found = Esta página não existe
+
+## Desk: payments
+
+payments = Pagamentos
+search = Pesquisar
+last-four = Últimos quatro dígitos do cartão
+last-four-error = Introduza quatro dígitos.
+from-day = De
+to-day = Até
+day-error = Introduza uma data, por exemplo, 2026-11-28.
+nothing-found = Não foram encontrados pagamentos.
+older-payments = Pagamentos mais antigos
+newest-payments = Pagamentos mais recentes
+all-merchants = Todos os comerciantes
+balance = Saldo
+authorized = Autorizado
+captured = Cobrado
+partly-captured = Cobrado em parte
+refunded = Reembolsado
+partly-refunded = Reembolsado em parte
+voided = Anulado
+disputed = Em disputa
+failed = Falhado
+dispute-won = Disputa ganha
+dispute-lost = Disputa perdida
+history = Histórico
+fees = Comissões

@@ -126,3 +126,30 @@ sign-out = Deconectare
 foreign-form = Acest formular a fost trimis de alt site
 foreign-form-hint = Nu s-a efectuat nimic. Mergeți înapoi și trimiteți din nou formularul.
 not-found = Această pagină nu există
+
+## Desk: payments
+
+payments = Plăți
+search = Căutați
+last-four = Ultimele patru cifre ale cardului
+last-four-error = Introduceți patru cifre.
+from-day = De la
+to-day = Până la
+day-error = Introduceți o dată, de exemplu 2026-11-28.
+nothing-found = Nu s-au găsit plăți.
+older-payments = Plăți mai vechi
+newest-payments = Cele mai noi plăți
+all-merchants = Toți comercianții
+balance = Sold
+authorized = Autorizată
+captured = Încasată
+partly-captured = Încasată parțial
+refunded = Rambursată
+partly-refunded = Rambursată parțial
+voided = Anulată
+disputed = Contestată
+failed = Eșuată
+dispute-won = Dispută câștigată
+dispute-lost = Dispută pierdută
+history = Istoric
+fees = Comisioane

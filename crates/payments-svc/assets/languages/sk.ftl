@@ -126,3 +126,30 @@ sign-out = Odhlásiť sa
 foreign-form = Tento formulár odoslala iná webová stránka
 foreign-form-hint = Nič sa nevykonalo. Vráťte sa späť a odošlite formulár znova.
 not-found = Táto stránka neexistuje
+
+## Desk: payments
+
+payments = Platby
+search = Hľadať
+last-four = Posledné štyri číslice karty
+last-four-error = Zadajte štyri číslice.
+from-day = Od
+to-day = Do
+day-error = Zadajte dátum, napríklad 2026-11-28.
+nothing-found = Nenašli sa žiadne platby.
+older-payments = Staršie platby
+newest-payments = Najnovšie platby
+all-merchants = Všetky obchody
+balance = Zostatok
+authorized = Autorizovaná
+captured = Strhnutá
+partly-captured = Čiastočne strhnutá
+refunded = Vrátená
+partly-refunded = Čiastočne vrátená
+voided = Zrušená
+disputed = Sporná
+failed = Neúspešná
+dispute-won = Vyhratý spor
+dispute-lost = Prehratý spor
+history = História
+fees = Poplatky

@@ -126,3 +126,30 @@ sign-out = Odjava
 foreign-form = Ta obrazec je poslalo drugo spletno mesto
 foreign-form-hint = Nič ni bilo izvedeno. Vrnite se nazaj in znova pošljite obrazec.
 not-found = Ta stran ne obstaja
+
+## Desk: payments
+
+payments = Plačila
+search = Išči
+last-four = Zadnje štiri števke kartice
+last-four-error = Vnesite štiri števke.
+from-day = Od
+to-day = Do
+day-error = Vnesite datum, na primer 2026-11-28.
+nothing-found = Ni najdenih plačil.
+older-payments = Starejša plačila
+newest-payments = Najnovejša plačila
+all-merchants = Vsi trgovci
+balance = Saldo
+authorized = Avtorizirano
+captured = Zaračunano
+partly-captured = Delno zaračunano
+refunded = Vrnjeno
+partly-refunded = Delno vrnjeno
+voided = Preklicano
+disputed = Sporno
+failed = Neuspelo
+dispute-won = Spor dobljen
+dispute-lost = Spor izgubljen
+history = Zgodovina
+fees = Provizije

@@ -125,3 +125,30 @@ sign-out = Logga ut
 foreign-form = Det här formuläret skickades av en annan webbplats
 foreign-form-hint = Inget har utförts. Gå tillbaka och skicka formuläret igen.
 not-found = Den här sidan finns inte
+
+## Desk: payments
+
+payments = Betalningar
+search = Sök
+last-four = Kortets fyra sista siffror
+last-four-error = Ange fyra siffror.
+from-day = Från
+to-day = Till
+day-error = Ange ett datum, till exempel 2026-11-28.
+nothing-found = Inga betalningar hittades.
+older-payments = Äldre betalningar
+newest-payments = Nyaste betalningar
+all-merchants = Alla butiker
+balance = Saldo
+authorized = Reserverad
+captured = Debiterad
+partly-captured = Delvis debiterad
+refunded = Återbetald
+partly-refunded = Delvis återbetald
+voided = Annullerad
+disputed = Bestridd
+failed = Misslyckad
+dispute-won = Tvist vunnen
+dispute-lost = Tvist förlorad
+history = Historik
+fees = Avgifter

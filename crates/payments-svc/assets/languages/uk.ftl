@@ -125,3 +125,30 @@ sign-out = Вийти
 foreign-form = Цю форму надіслано з іншого сайту
 foreign-form-hint = Нічого не виконано. Поверніться назад і надішліть форму ще раз.
 not-found = Такої сторінки не існує
+
+## Desk: payments
+
+payments = Платежі
+search = Шукати
+last-four = Останні чотири цифри картки
+last-four-error = Введіть чотири цифри.
+from-day = Від
+to-day = До
+day-error = Введіть дату, наприклад 2026-11-28.
+nothing-found = Платежів не знайдено.
+older-payments = Старіші платежі
+newest-payments = Найновіші платежі
+all-merchants = Усі магазини
+balance = Баланс
+authorized = Авторизовано
+captured = Списано
+partly-captured = Частково списано
+refunded = Повернено
+partly-refunded = Частково повернено
+voided = Скасовано
+disputed = Оскаржено
+failed = Не вдалося
+dispute-won = Спір виграно
+dispute-lost = Спір програно
+history = Історія
+fees = Комісії

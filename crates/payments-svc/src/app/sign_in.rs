@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use common::{error::Cause, limits::ClientAddress};
 use payments_domain::{
-    Actor, Email, Id, LinkKind, Merchant, Token, TokenDigest, User,
+    Actor, Email, LinkKind, Merchant, Token, TokenDigest, User,
     actions::{EndSessions, OpenSignInLink, RequestSignIn, SignIn, UseSession},
     write::SignInLinkRow,
 };
@@ -125,10 +125,5 @@ impl Payments {
     ) -> Result<(), Error> {
         let action = EndSessions { user: user.id, session: Some(*session) };
         self.write(Actor::user(user.id), action).await
-    }
-
-    /// The merchants of a user, newest first.
-    pub(crate) async fn merchants_of_user(&self, user: Id) -> Result<Vec<Merchant>, Error> {
-        Ok(self.store.merchants_of_user(user).await?)
     }
 }

@@ -1,15 +1,11 @@
 //! The first page: the merchants of the user.
 
 use askama::Template;
-use axum::{
-    http::StatusCode,
-    response::{IntoResponse as _, Response},
-};
+use axum::{http::StatusCode, response::Response};
 use payments_domain::{Email, Merchant, Money};
 
 use super::{
     Desk,
-    problem::{Problem, Reason},
     session::Session,
     view::{self, VERSION},
 };
@@ -31,14 +27,12 @@ impl HomePage<'_> {
 }
 
 pub(super) async fn show(session: Session) -> Response {
-    let Session { desk, signed_in: SignedIn { user, .. }, language } = session;
+    let Session { desk, signed_in: SignedIn { user, .. }, language } = &session;
     match desk.payments.merchants_of_user(user.id).await {
         Ok(merchants) => {
-            let (desk, email, merchants) = (&desk, &user.email, &*merchants);
+            let (email, merchants) = (&user.email, &*merchants);
             view::page(StatusCode::OK, &HomePage { language, desk, email, merchants })
         }
-        Err(error) => {
-            Problem { desk, language, reason: Reason::Failed(error.into()) }.into_response()
-        }
+        Err(error) => session.problem(error),
     }
 }

@@ -16,7 +16,7 @@ use super::{
     problem::{Problem, Reason},
 };
 use crate::{
-    app::{Payments, SignedIn},
+    app::{self, Payments, SignedIn},
     language::Language,
 };
 
@@ -46,10 +46,22 @@ impl FromRequestParts<Desk> for Session {
     }
 }
 
+impl Session {
+    /// The page for a request that failed.
+    pub(super) fn problem(self, error: app::Error) -> Response {
+        let Self { desk, language, .. } = self;
+        let reason = match error {
+            app::Error::NotFound => Reason::NotFound,
+            error => Reason::Failed(error.into()),
+        };
+        Problem { desk, language, reason }.into_response()
+    }
+}
+
 async fn signed_in(
     payments: &Arc<Payments>,
     token: Option<Token>,
-) -> Result<Option<SignedIn>, crate::app::Error> {
+) -> Result<Option<SignedIn>, app::Error> {
     match token {
         Some(token) => payments.signed_in(&token).await,
         None => Ok(None),

@@ -1,7 +1,9 @@
 //! Reads for the desk: users, their sessions and their merchants.
 
 use common::sql::{Group as _, Param, Stored as _};
-use payments_domain::{Email, Id, MAX_PAGE_SIZE, Merchant, TokenDigest, User, write::SessionRow};
+use payments_domain::{
+    Email, Id, MAX_PAGE_SIZE, Merchant, TokenDigest, Transaction, User, write::SessionRow,
+};
 
 use super::{Engine, Store, StoreError, rows::Resource as _};
 
@@ -57,6 +59,32 @@ impl Store {
              ORDER BY merchant_users.merchant DESC LIMIT $2"
         );
         self.query_all(&sql, &[user.param(), MOST], Merchant::of_row).await
+    }
+
+    /// A merchant, if the user has accepted its invitation.
+    pub(crate) async fn merchant_of_user(
+        &self,
+        user: Id,
+        merchant: Id,
+    ) -> Result<Option<Merchant>, StoreError> {
+        let (columns, _) = Merchant::select();
+        let sql = format!(
+            "SELECT {columns}
+             FROM merchant_users JOIN merchants ON merchants.id = merchant_users.merchant
+             WHERE merchant_users.\"user\" = $1 AND merchant_users.merchant = $2
+                 AND accepted IS NOT NULL"
+        );
+        self.query_one(&sql, &[user.param(), merchant.param()], Merchant::of_row).await
+    }
+
+    /// A transaction of this merchant.
+    pub(crate) async fn transaction_of_merchant(
+        &self,
+        merchant: Id,
+        id: Id,
+    ) -> Result<Option<Transaction>, StoreError> {
+        let found = self.transactions_by_id(&[id]).await?.remove(&id);
+        Ok(found.filter(|transaction| transaction.merchant == merchant))
     }
 
     /// The merchants whose invitations the user has not accepted.

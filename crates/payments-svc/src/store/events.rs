@@ -169,7 +169,10 @@ impl Store {
         self.by_id((R::of(R::INSERT.name), R::INSERT.name), ids, R::read).await
     }
 
-    async fn transactions_by_id(&self, ids: &[Id]) -> Result<HashMap<Id, Transaction>, StoreError> {
+    pub(super) async fn transactions_by_id(
+        &self,
+        ids: &[Id],
+    ) -> Result<HashMap<Id, Transaction>, StoreError> {
         let found = self.by_id(LoadedTrail::select(), ids, LoadedTrail::of_row).await?;
         let found = self.with_trails(found.into_values().collect()).await?;
         Ok(found.into_iter().map(|transaction| (transaction.id, transaction)).collect())
