@@ -1,5 +1,7 @@
 //! What an operator decides about a merchant: `hold`, `release`, `approve`, `set-bank`.
 
+use std::cell::Cell;
+
 use blackbox::{
     acquirer::card,
     payments::{Card, Link, Merchant, Move, Service, Stopped, int, minimal},
@@ -144,6 +146,16 @@ async fn a_held_capture_waits_in_the_outbox() {
     live.acquirer.rules(json!([{ "kind": "capture", "fault": "500" }])).await;
     paid.capture(600).await;
     hold(data, &live.merchant, &["--payments"]).await;
+    // An attempt may have begun before the hold. A held capture is postponed without an attempt.
+    let attempts_and_due =
+        || data.number("SELECT attempts * 100000000000000 + coalesce(due, 0) FROM outbox");
+    let last = Cell::new(attempts_and_due());
+    until(async || {
+        let (before, now) = (last.get(), attempts_and_due());
+        last.set(now);
+        now > before && now / 100_000_000_000_000 == before / 100_000_000_000_000
+    })
+    .await;
     live.acquirer.clear_rules().await;
     paid.refund(100).await;
     paid.void(400).await;
