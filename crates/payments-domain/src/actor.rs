@@ -3,7 +3,7 @@ use sql::{group, named};
 use super::id::Id;
 
 named! {
-    /// What kind of actor does something.
+    /// The kind of an [`Actor`].
     pub enum ActorKind {
         /// An app of the merchant.
         App = "app",
@@ -19,7 +19,7 @@ named! {
 }
 
 group! {
-    /// Who does something.
+    /// Somebody who changes the store.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Actor {
         kind: ActorKind = "actor",

@@ -100,7 +100,7 @@ impl Amounts {
         parts.iter().all(|&part| part >= 0) && captured.saturating_add(voided) <= amount
     }
 
-    /// What a person sees first of a payment. The first state that is true counts.
+    /// The state in one word. The first one that is true counts.
     pub fn status(&self) -> TransactionStatus {
         let Self { amount, captured, refunded, disputed, successful, .. } = *self;
         match () {

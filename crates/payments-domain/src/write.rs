@@ -64,7 +64,7 @@ pub use sql::{Group, Row};
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]
 pub struct Write {
-    /// Who changes it. Events name it.
+    /// Events name the actor.
     pub actor: Actor,
     pub action: Box<dyn AnyAction>,
     pub keyed: Option<KeyedRequest>,

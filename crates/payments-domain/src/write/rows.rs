@@ -194,7 +194,7 @@ row! {
             user: Id = "user",
             /// The merchant that it is about.
             merchant: Option<Id> = "merchant",
-            /// Who caused it.
+            /// The app or user that caused it.
             actor: Actor = ..,
             /// The browser that may use its link. `None`: any.
             browser: Option<TokenDigest> = "browser",
@@ -327,7 +327,7 @@ row! {
         fixed {
             created: Timestamp = "created",
             payment: Payment = ..,
-            /// Who pays.
+            /// The actor who asked for the payment.
             actor: Actor = ..,
             /// The digest of the idempotency key, if the acquirer gets that.
             acquirer_key: Option<RequestDigest> = "acquirer_key",

@@ -1,4 +1,4 @@
-//! What users of merchants see at the desk.
+//! Reads of the desk: merchants of users, and their payments.
 
 use payments_domain::{Id, Merchant, PageQuery, Transaction};
 
