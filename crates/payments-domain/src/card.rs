@@ -366,6 +366,11 @@ impl fmt::Debug for SecurityCode {
     }
 }
 
+/// Whether a text can be the last four digits of a card number.
+pub fn is_last4(text: &str) -> bool {
+    text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -68,7 +68,9 @@ pub use actor::{Actor, ActorKind};
 pub(crate) use api_key::MAX_API_KEYS;
 pub use api_key::{ApiKey, ApiKeyDetails, ApiKeyDigest, ApiKeyUse, hour_of};
 pub use app::{App, User};
-pub use card::{Card, CardDetails, CardNumber, CardToken, Expiry, SavedCard, Scheme, SecurityCode};
+pub use card::{
+    Card, CardDetails, CardNumber, CardToken, Expiry, SavedCard, Scheme, SecurityCode, is_last4,
+};
 pub use custom_data::{CustomData, ReferenceDigest};
 pub(crate) use delivery::Failures;
 pub use delivery::{

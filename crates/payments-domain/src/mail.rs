@@ -47,7 +47,7 @@ group! {
         /// The number of attempts to send it, including the current one.
         attempts: u32 = "attempts",
         /// Whether the link that the user asked for would have ended by now.
-        is_late: bool = "is_late",
+        is_late: bool = [false],
     }
 }
 

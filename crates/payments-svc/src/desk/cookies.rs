@@ -1,10 +1,11 @@
 //! The two cookies of the desk: the session, and the browser that asks for a link.
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 use cookie::{Cookie, SameSite, time::Duration};
 use payments_domain::Token;
 
 use super::settings::Settings;
+use crate::web::page::cookie;
 
 /// A link works for 72 hours at most.
 const BROWSER_AGE: Duration = Duration::days(4);
@@ -28,12 +29,7 @@ impl Kind {
 
     /// The cookie that the browser sent.
     pub(super) fn read(self, headers: &HeaderMap, settings: &Settings) -> Option<Token> {
-        let cookies = headers.get_all(header::COOKIE).into_iter();
-        let mut cookies = cookies
-            .filter_map(|cookies| cookies.to_str().ok())
-            .flat_map(|cookies| Cookie::split_parse(cookies).flatten());
-        let cookie = cookies.find(|cookie| cookie.name() == self.name(settings.is_secure));
-        cookie.map(|cookie| Token::sent(cookie.value()))
+        cookie(headers, self.name(settings.is_secure)).map(|value| Token::sent(&value))
     }
 
     /// The header that sets the cookie, or deletes it.
@@ -56,6 +52,8 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header;
+
     use super::*;
 
     #[test]

@@ -11,7 +11,7 @@ use axum::{
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 use payments_domain::{
     Currency, CustomData, Email, Merchant, Money, Movement, PageQuery, ReferenceDigest, Step,
-    Transaction, TransactionStatus,
+    Transaction, TransactionStatus, is_last4,
 };
 use url::form_urlencoded;
 
@@ -163,9 +163,7 @@ impl Search {
     fn filter(&self, language: &Language, currency: Currency) -> Result<TransactionFilter, Wrong> {
         let mut wrong = Wrong::default();
         let last4 = self.last4.clone();
-        wrong.last4 = last4
-            .as_ref()
-            .is_some_and(|text| text.len() != 4 || !text.bytes().all(|byte| byte.is_ascii_digit()));
+        wrong.last4 = last4.as_ref().is_some_and(|text| !is_last4(text));
         let typed = self.amount.as_ref();
         let amount = typed
             .and_then(|typed| language.amount_of(typed, Some(currency))?.amount(currency).ok());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use axum::{
-    http::{StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 
@@ -12,7 +12,10 @@ use super::{
     Desk,
     view::{self, VERSION},
 };
-use crate::{language::Language, web::Error};
+use crate::{
+    language::Language,
+    web::{Error, page::in_place_of},
+};
 
 /// A page in the language of the user.
 pub(super) struct Problem {
@@ -59,18 +62,14 @@ impl IntoResponse for Problem {
                 page(StatusCode::GONE, language.sign_in_broken(), Some(hint), Some(next))
             }
             Reason::Failed(error) => {
-                let (mut answer, _) = error.into_response().into_parts();
+                let (answer, _) = error.into_response().into_parts();
                 let heading = match answer.status {
                     StatusCode::TOO_MANY_REQUESTS => language.too_many_attempts(),
                     StatusCode::NOT_FOUND => language.not_found(),
                     _ => language.desk_unavailable(),
                 };
-                let mut response = page(answer.status, heading, Some(language.wait_hint()), None);
-                if let Some(retry_after) = answer.headers.remove(header::RETRY_AFTER) {
-                    response.headers_mut().insert(header::RETRY_AFTER, retry_after);
-                }
-                response.extensions_mut().extend(answer.extensions);
-                response
+                let page = page(answer.status, heading, Some(language.wait_hint()), None);
+                in_place_of(answer, page)
             }
         }
     }

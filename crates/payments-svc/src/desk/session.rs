@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::{FromRequestParts, State},
-    http::{HeaderMap, StatusCode, header, request::Parts},
+    http::{HeaderMap, header, request::Parts},
     response::{IntoResponse as _, Response},
 };
 use payments_domain::Token;
@@ -18,6 +18,7 @@ use super::{
 use crate::{
     app::{self, Payments, SignedIn},
     language::Language,
+    web::page::see_other,
 };
 
 /// A request of a user who is signed in.
@@ -88,8 +89,7 @@ pub(super) async fn sign_out(State(desk): State<Desk>, headers: HeaderMap) -> Re
     response
 }
 
-/// Redirects a browser with 303: it follows with `GET`, whatever the method was.
+/// Redirects a browser to a page of the desk.
 pub(super) fn redirect(desk: &Desk, page: &str) -> Response {
-    let url = format!("{}{page}", desk.settings.path);
-    (StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()
+    see_other(&format!("{}{page}", desk.settings.path))
 }

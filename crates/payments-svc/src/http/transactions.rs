@@ -8,7 +8,7 @@ use axum::{
     routing::{MethodRouter, post},
 };
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit, civil::Date, tz::TimeZone};
-use payments_domain::{Amount, Currency, Descriptor, Merchant, ReferenceDigest};
+use payments_domain::{Amount, Currency, Descriptor, Merchant, ReferenceDigest, is_last4};
 
 use super::{
     access::{LoadedTransaction, Permitted, TransactionJson},
@@ -43,8 +43,7 @@ fn filter(filter: &mut Fields<'_>) -> Result<TransactionFilter, Reported> {
 }
 
 fn last4(text: &str) -> Result<String, &'static str> {
-    let is_valid = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_valid.then(|| text.to_owned()).ok_or("must be 4 digits")
+    is_last4(text).then(|| text.to_owned()).ok_or("must be 4 digits")
 }
 
 /// Reads a time, or the beginning of a day in UTC. Stored times have milliseconds. So a time between

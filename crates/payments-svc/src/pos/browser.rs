@@ -8,12 +8,13 @@
 //! A browser without cookies gets the secret in a hidden field of each form. It sees the outcome in
 //! the answer to its form, and at no address.
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 use cookie::{Cookie, SameSite, time::Duration};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::settings::Settings;
+use crate::web::page::cookie;
 
 /// The cookie and the hidden field.
 pub(super) const NAME: &str = "browser";
@@ -31,12 +32,7 @@ pub(super) struct Browser {
 impl Browser {
     /// The browser that sent these headers. A browser without the cookie gets a new secret.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let cookies = headers.get_all(header::COOKIE).into_iter();
-        let mut cookies = cookies
-            .filter_map(|cookies| cookies.to_str().ok())
-            .flat_map(|cookies| Cookie::split_parse(cookies).flatten());
-        let cookie = cookies.find(|cookie| cookie.name() == NAME);
-        let known = cookie.and_then(|cookie| Uuid::parse_str(cookie.value()).ok());
+        let known = cookie(headers, NAME).and_then(|secret| Uuid::parse_str(&secret).ok());
         Self { secret: known.unwrap_or_else(Uuid::new_v4), has_cookie: known.is_some() }
     }
 
@@ -70,6 +66,8 @@ impl Browser {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header;
+
     use super::*;
 
     fn browser(cookies: &[&'static str]) -> Browser {

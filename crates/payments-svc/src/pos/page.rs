@@ -23,11 +23,11 @@ use super::{
         AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard, WrongExpiry,
     },
     view,
-    visit::{self, AmountErrors, FormToken, Visit, see_other},
+    visit::{self, AmountErrors, FormToken, Visit},
 };
 use crate::{
     app::{self, Charge, Origin, PaymentState, Payments, now},
-    web::{Body, Error, fields},
+    web::{Body, Error, fields, page::see_other},
 };
 
 /// Shows the step that the payment is at: amount, card, waiting, challenge or result.

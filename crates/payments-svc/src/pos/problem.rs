@@ -5,13 +5,16 @@ use std::borrow::Cow;
 
 use askama::Template;
 use axum::{
-    http::{StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use payments_domain::FieldError;
 
 use super::{asset::VERSION, language::Language, view};
-use crate::{app, web::Error};
+use crate::{
+    app,
+    web::{Error, page::in_place_of},
+};
 
 #[derive(Template)]
 #[template(path = "problem.html")]
@@ -73,7 +76,7 @@ fn refused(language: &'static Language, error: Error) -> Response {
         Error::App(app::Error::Invalid(invalid)) => invalid.clone(),
         _ => Vec::new(),
     };
-    let (mut answer, _) = error.into_response().into_parts();
+    let (answer, _) = error.into_response().into_parts();
     let (heading, hint) = match answer.status {
         StatusCode::TOO_MANY_REQUESTS => {
             (language.too_many_attempts(), language.too_many_attempts_hint())
@@ -84,10 +87,6 @@ fn refused(language: &'static Language, error: Error) -> Response {
         _ => (language.unavailable(), language.unavailable_hint()),
     };
     let page = ProblemPage { language, heading, hint, retry_url: None, invalid };
-    let mut response = view::page(answer.status, &page);
-    if let Some(retry_after) = answer.headers.remove(header::RETRY_AFTER) {
-        response.headers_mut().insert(header::RETRY_AFTER, retry_after);
-    }
-    response.extensions_mut().extend(answer.extensions);
-    response
+    let page = view::page(answer.status, &page);
+    in_place_of(answer, page)
 }

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::FromRequestParts,
-    http::{StatusCode, header, request::Parts},
-    response::{IntoResponse, Response},
+    http::{header, request::Parts},
+    response::Response,
 };
 use common::limits::ClientAddress;
 use payments_domain::{
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     app::{self, Attempt, Origin, Payments, now},
-    web::{Error, Fields, Reported, fields},
+    web::{Error, Fields, Reported, fields, page::see_other},
 };
 
 /// Time in which a form can be submitted. Its idempotency key must be kept longer (`KEY_TTL` of the
@@ -345,11 +345,6 @@ pub(super) fn page_url(page: &str, link: &Link, form: Option<FormToken>) -> Stri
     let form = form.map(|form| form.0.to_string());
     let form = form.as_deref().map(|form| ("form", form));
     format!("{page}?{}", encoded(link.parameters().into_iter().chain(form)))
-}
-
-/// Redirects a browser with 303: it follows with `GET`, whatever the method was.
-pub(super) fn see_other(url: &str) -> Response {
-    (StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()
 }
 
 fn encoded<'a>(parameters: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {

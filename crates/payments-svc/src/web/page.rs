@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use askama::Template;
 use axum::{
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header, response::Parts},
     response::{IntoResponse, Response},
 };
+use cookie::Cookie;
 use sha2::{Digest as _, Sha256};
 
 /// The style sheet of all pages.
@@ -54,4 +55,28 @@ pub(crate) fn html(
         (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     ];
     (status, headers, html).into_response()
+}
+
+/// The value of a cookie that the browser sent.
+pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let cookies = headers.get_all(header::COOKIE).into_iter();
+    let mut cookies = cookies
+        .filter_map(|cookies| cookies.to_str().ok())
+        .flat_map(|cookies| Cookie::split_parse(cookies).flatten());
+    let cookie = cookies.find(|cookie| cookie.name() == name);
+    cookie.map(|cookie| cookie.value().to_owned())
+}
+
+/// Redirects a browser with 303: it follows with `GET`, whatever the method was.
+pub(crate) fn see_other(url: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()
+}
+
+/// A page in place of the answer of an error. Keeps its `Retry-After` and, for the log, its cause.
+pub(crate) fn in_place_of(mut error: Parts, mut page: Response) -> Response {
+    if let Some(retry_after) = error.headers.remove(header::RETRY_AFTER) {
+        page.headers_mut().insert(header::RETRY_AFTER, retry_after);
+    }
+    page.extensions_mut().extend(error.extensions);
+    page
 }
