@@ -189,6 +189,8 @@ messages! {
     foreign_form "foreign-form" ();
     foreign_form_hint "foreign-form-hint" ();
     not_found "not-found" ();
+    merchant_held "merchant-held" (reason);
+    not_approved "not-approved" ();
     payments "payments" ();
     search "search" ();
     last_four "last-four" ();

@@ -305,7 +305,7 @@ async fn a_user_finds_an_order_by_its_reference() {
     payments[1].void(1995).await;
     let foreign = other.pay("EUR", 995).await;
     let mut browser = signed_in(&server, &service, &merchant).await;
-    let list = format!("/merchants/{}", merchant.id);
+    let list = format!("/merchants/{}/payments", merchant.id);
     let found = async |browser: &mut Browser, query: &str| {
         let page = browser.get(&format!("{list}?{query}")).await;
         assert_eq!(page.status, 200, "{query}: {page:?}");
@@ -335,20 +335,20 @@ async fn a_user_finds_an_order_by_its_reference() {
         assert!(page.text.contains(status), "{status}: {}", page.text);
     }
 
-    let page = browser.get(&format!("{list}/payments/{}", all[0])).await;
+    let page = browser.get(&format!("{list}/{}", all[0])).await;
     for text in ["€9.95", "5011", "•••• 0000", "Captured", "Refunded", "€1.00"] {
         assert!(page.text.contains(text), "{text}: {}", page.text);
     }
     // What belongs to others looks as if it did not exist.
     let mut missing = Vec::new();
     for path in [
-        format!("/merchants/{}", other.id),
+        format!("/merchants/{}/payments", other.id),
         format!("/merchants/{}/payments/{}", other.id, foreign.id),
-        format!("{list}/payments/{}", foreign.id),
-        format!("{list}/payments/{}", "1".repeat(24)),
-        format!("/merchants/{}", "1".repeat(24)),
-        "/merchants/x".to_owned(),
-        format!("{list}/payments/x"),
+        format!("{list}/{}", foreign.id),
+        format!("{list}/{}", "1".repeat(24)),
+        format!("/merchants/{}/payments", "1".repeat(24)),
+        "/merchants/x/payments".to_owned(),
+        format!("{list}/x"),
     ] {
         let Page { status, location, text } = browser.get(&path).await;
         assert_eq!((status, location), (404, None), "{path}");
@@ -357,7 +357,7 @@ async fn a_user_finds_an_order_by_its_reference() {
     missing.dedup();
     assert_eq!(missing.len(), 1);
     let mut stranger = Browser::at(&service);
-    for path in [list.clone(), format!("{list}/payments/{}", all[0])] {
+    for path in [list.clone(), format!("{list}/{}", all[0])] {
         assert_eq!(stranger.get(&path).await.location.as_deref(), Some("/sign-in"));
     }
 }
@@ -371,14 +371,15 @@ async fn payments_are_listed_page_by_page() {
         merchant.pay("EUR", 100).await;
     }
     let mut browser = signed_in(&server, &service, &merchant).await;
-    let (mut path, mut listed) = (format!("/merchants/{}?amount=1", merchant.id), Vec::new());
+    let (mut path, mut listed) =
+        (format!("/merchants/{}/payments?amount=1", merchant.id), Vec::new());
     loop {
         let page = browser.get(&path).await;
         let ids = page.text.split("/payments/").skip(1).map(|rest| rest[..24].to_owned());
         listed.extend(ids);
         let Some((_, older)) = page.text.split_once("href=\"?amount=") else { break };
         let query = older.split('"').next().unwrap().replace("&#38;", "&");
-        path = format!("/merchants/{}?amount={query}", merchant.id);
+        path = format!("/merchants/{}/payments?amount={query}", merchant.id);
     }
     let expected = merchant.list("/transactions?limit=1000").await;
     assert_eq!(listed, ids(&expected));

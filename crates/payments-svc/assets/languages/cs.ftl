@@ -126,6 +126,8 @@ sign-out = Odhlásit se
 foreign-form = Tento formulář odeslal jiný web
 foreign-form-hint = Nic se neprovedlo. Vraťte se zpět a odešlete formulář znovu.
 not-found = Tato stránka neexistuje
+merchant-held = Pozastaveno: { $reason }
+not-approved = Tento obchod nepřijímá platby, dokud ho provozovatel neschválí
 
 ## Desk: payments
 

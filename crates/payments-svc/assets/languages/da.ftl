@@ -125,6 +125,8 @@ sign-out = Log ud
 foreign-form = Denne formular blev sendt af et andet websted
 foreign-form-hint = Der er ikke sket noget. Gå tilbage, og send formularen igen.
 not-found = Siden findes ikke
+merchant-held = Sat i bero: { $reason }
+not-approved = Denne butik modtager ingen betalinger, før operatøren godkender den
 
 ## Desk: payments
 

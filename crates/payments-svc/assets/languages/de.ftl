@@ -125,6 +125,8 @@ sign-out = Abmelden
 foreign-form = Dieses Formular wurde von einer anderen Website gesendet
 foreign-form-hint = Es wurde nichts ausgeführt. Gehen Sie zurück und senden Sie das Formular erneut.
 not-found = Diese Seite gibt es nicht
+merchant-held = Angehalten: { $reason }
+not-approved = Dieser Shop nimmt erst Zahlungen an, wenn der Betreiber ihn freigibt
 
 ## Desk: payments
 

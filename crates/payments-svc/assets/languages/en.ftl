@@ -146,6 +146,10 @@ foreign-form = This form was sent by another website
 foreign-form-hint = Nothing was done. Go back, and send the form again.
 not-found = This page does not exist
 
+# The operator of the service keeps a shop from payments or payouts. $reason: the operator's words
+merchant-held = On hold: { $reason }
+not-approved = This shop takes no payments before the operator approves it
+
 ## Desk: payments
 
 # A heading and a link: the payments of a shop

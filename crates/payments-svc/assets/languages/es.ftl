@@ -125,6 +125,8 @@ sign-out = Cerrar sesión
 foreign-form = Este formulario se ha enviado desde otro sitio web
 foreign-form-hint = No se ha realizado ninguna operación. Vuelva atrás y envíe de nuevo el formulario.
 not-found = Esta página no existe
+merchant-held = En suspenso: { $reason }
+not-approved = Esta tienda no acepta pagos hasta que el operador la apruebe
 
 ## Desk: payments
 

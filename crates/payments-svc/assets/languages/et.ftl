@@ -124,6 +124,8 @@ sign-out = Logi välja
 foreign-form = Selle vormi saatis teine veebisait
 foreign-form-hint = Midagi ei tehtud. Minge tagasi ja saatke vorm uuesti.
 not-found = Seda lehte ei ole olemas
+merchant-held = Peatatud: { $reason }
+not-approved = See pood ei võta makseid vastu enne, kui operaator selle heaks kiidab
 
 ## Desk: payments
 

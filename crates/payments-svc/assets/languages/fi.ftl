@@ -124,6 +124,8 @@ sign-out = Kirjaudu ulos
 foreign-form = Tämä lomake lähetettiin toiselta sivustolta
 foreign-form-hint = Mitään ei tehty. Palaa takaisin ja lähetä lomake uudelleen.
 not-found = Tätä sivua ei ole
+merchant-held = Pidossa: { $reason }
+not-approved = Tämä kauppa ei ota vastaan maksuja ennen kuin operaattori hyväksyy sen
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Se déconnecter
 foreign-form = Ce formulaire a été envoyé par un autre site
 foreign-form-hint = Aucune opération n’a été effectuée. Revenez en arrière et envoyez à nouveau le formulaire.
 not-found = Cette page n’existe pas
+merchant-held = En attente : { $reason }
+not-approved = Cette boutique n’accepte aucun paiement avant l’approbation de l’opérateur
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Logáil amach
 foreign-form = Seoladh an fhoirm seo ó shuíomh gréasáin eile
 foreign-form-hint = Ní dhearnadh aon rud. Téigh ar ais agus seol an fhoirm arís.
 not-found = Níl an leathanach seo ann
+merchant-held = Ar fionraí: { $reason }
+not-approved = Ní ghlacann an siopa seo le híocaíochtaí sula bhfaomhann an t-oibreoir é
 
 ## Desk: payments
 

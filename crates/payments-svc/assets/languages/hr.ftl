@@ -126,6 +126,8 @@ sign-out = Odjava
 foreign-form = Ovaj je obrazac poslan s drugog web-mjesta
 foreign-form-hint = Ništa nije učinjeno. Vratite se natrag i ponovno pošaljite obrazac.
 not-found = Ova stranica ne postoji
+merchant-held = Zaustavljeno: { $reason }
+not-approved = Ova trgovina ne prima plaćanja dok je operater ne odobri
 
 ## Desk: payments
 

@@ -124,6 +124,8 @@ sign-out = Kijelentkezés
 foreign-form = Ezt az űrlapot egy másik webhely küldte
 foreign-form-hint = Nem történt semmi. Lépjen vissza, és küldje el újra az űrlapot.
 not-found = Ez az oldal nem létezik
+merchant-held = Felfüggesztve: { $reason }
+not-approved = Ez az üzlet nem fogad fizetést, amíg az üzemeltető jóvá nem hagyja
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Útskráning
 foreign-form = Þetta eyðublað var sent frá öðru vefsvæði
 foreign-form-hint = Ekkert var framkvæmt. Farðu til baka og sendu eyðublaðið aftur.
 not-found = Þessi síða er ekki til
+merchant-held = Í bið: { $reason }
+not-approved = Þessi verslun tekur ekki við greiðslum fyrr en rekstraraðilinn samþykkir hana
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Esci
 foreign-form = Questo modulo è stato inviato da un altro sito web
 foreign-form-hint = Non è stata eseguita alcuna operazione. Torni indietro e invii di nuovo il modulo.
 not-found = Questa pagina non esiste
+merchant-held = In sospeso: { $reason }
+not-approved = Questo negozio non accetta pagamenti prima dell’approvazione del gestore
 
 ## Desk: payments
 

@@ -126,6 +126,8 @@ sign-out = Atsijungti
 foreign-form = Šią formą išsiuntė kita svetainė
 foreign-form-hint = Nieko nebuvo atlikta. Grįžkite atgal ir išsiųskite formą dar kartą.
 not-found = Šio puslapio nėra
+merchant-held = Sustabdyta: { $reason }
+not-approved = Ši parduotuvė nepriima mokėjimų, kol operatorius jos nepatvirtina
 
 ## Desk: payments
 

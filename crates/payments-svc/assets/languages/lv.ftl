@@ -125,6 +125,8 @@ sign-out = Iziet
 foreign-form = Šo veidlapu nosūtīja cita vietne
 foreign-form-hint = Nekas netika izdarīts. Atgriezieties un nosūtiet veidlapu vēlreiz.
 not-found = Šādas lapas nav
+merchant-held = Apturēts: { $reason }
+not-approved = Šis veikals nepieņem maksājumus, kamēr operators to nav apstiprinājis
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Oħroġ
 foreign-form = Din il-formola ntbagħtet minn sit web ieħor
 foreign-form-hint = Ma sar xejn. Mur lura u erġa’ ibgħat il-formola.
 not-found = Din il-paġna ma teżistix
+merchant-held = Sospiż: { $reason }
+not-approved = Dan il-ħanut ma jaċċettax ħlasijiet qabel ma l-operatur japprovah
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Logg ut
 foreign-form = Dette skjemaet ble sendt fra et annet nettsted
 foreign-form-hint = Ingenting ble gjort. Gå tilbake, og send skjemaet på nytt.
 not-found = Denne siden finnes ikke
+merchant-held = På vent: { $reason }
+not-approved = Denne butikken tar ikke imot betalinger før operatøren godkjenner den
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Uitloggen
 foreign-form = Dit formulier is door een andere website verstuurd
 foreign-form-hint = Er is niets uitgevoerd. Ga terug en verstuur het formulier opnieuw.
 not-found = Deze pagina bestaat niet
+merchant-held = Aangehouden: { $reason }
+not-approved = Deze winkel neemt geen betalingen aan voordat de beheerder hem goedkeurt
 
 ## Desk: payments
 

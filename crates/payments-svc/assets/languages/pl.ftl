@@ -125,6 +125,8 @@ sign-out = Wyloguj się
 foreign-form = Ten formularz został wysłany przez inną witrynę
 foreign-form-hint = Nie wykonano żadnej operacji. Wróć i wyślij formularz ponownie.
 not-found = Ta strona nie istnieje
+merchant-held = Wstrzymano: { $reason }
+not-approved = Ten sklep nie przyjmuje płatności, dopóki operator go nie zatwierdzi
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Terminar sessão
 foreign-form = Este formulário foi enviado por outro site
 foreign-form-hint = Não foi efetuada nenhuma operação. Volte atrás e envie novamente o formulário.
 not-found = Esta página não existe
+merchant-held = Em suspenso: { $reason }
+not-approved = Esta loja não aceita pagamentos antes da aprovação do operador
 
 ## Desk: payments
 

@@ -126,6 +126,8 @@ sign-out = Deconectare
 foreign-form = Acest formular a fost trimis de alt site
 foreign-form-hint = Nu s-a efectuat nimic. Mergeți înapoi și trimiteți din nou formularul.
 not-found = Această pagină nu există
+merchant-held = Suspendat: { $reason }
+not-approved = Acest magazin nu acceptă plăți înainte ca operatorul să îl aprobe
 
 ## Desk: payments
 

@@ -126,6 +126,8 @@ sign-out = Odhlásiť sa
 foreign-form = Tento formulár odoslala iná webová stránka
 foreign-form-hint = Nič sa nevykonalo. Vráťte sa späť a odošlite formulár znova.
 not-found = Táto stránka neexistuje
+merchant-held = Pozastavené: { $reason }
+not-approved = Tento obchod neprijíma platby, kým ho prevádzkovateľ neschváli
 
 ## Desk: payments
 

@@ -126,6 +126,8 @@ sign-out = Odjava
 foreign-form = Ta obrazec je poslalo drugo spletno mesto
 foreign-form-hint = Nič ni bilo izvedeno. Vrnite se nazaj in znova pošljite obrazec.
 not-found = Ta stran ne obstaja
+merchant-held = Zadržano: { $reason }
+not-approved = Ta trgovina ne sprejema plačil, dokler je upravljavec ne odobri
 
 ## Desk: payments
 

@@ -125,6 +125,8 @@ sign-out = Logga ut
 foreign-form = Det här formuläret skickades av en annan webbplats
 foreign-form-hint = Inget har utförts. Gå tillbaka och skicka formuläret igen.
 not-found = Den här sidan finns inte
+merchant-held = Pausad: { $reason }
+not-approved = Den här butiken tar inte emot betalningar förrän operatören har godkänt den
 
 ## Desk: payments
 

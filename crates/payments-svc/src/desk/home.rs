@@ -2,37 +2,25 @@
 
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
-use payments_domain::{Email, Merchant, Money};
+use payments_domain::{Merchant, Money};
 
-use super::{
-    Desk,
-    session::Session,
-    view::{self, VERSION},
-};
-use crate::{app::SignedIn, language::Language};
+use super::{view, visitor::Session};
+use crate::web::Error;
 
 #[derive(Template)]
 #[template(path = "desk/home.html")]
 struct HomePage<'a> {
-    language: &'static Language,
-    desk: &'a Desk,
-    email: &'a Email,
+    at: &'a Session,
     merchants: &'a [Merchant],
 }
 
 impl HomePage<'_> {
     fn balance(&self, Merchant { details, balance, .. }: &Merchant) -> String {
-        self.language.money(Money { currency: details.currency, minor: *balance })
+        self.at.language.money(Money { currency: details.currency, minor: *balance })
     }
 }
 
-pub(super) async fn show(session: Session) -> Response {
-    let Session { desk, signed_in: SignedIn { user, .. }, language } = &session;
-    match desk.payments.merchants_of_user(user.id).await {
-        Ok(merchants) => {
-            let (email, merchants) = (&user.email, &*merchants);
-            view::page(StatusCode::OK, &HomePage { language, desk, email, merchants })
-        }
-        Err(error) => session.problem(error),
-    }
+pub(super) async fn show(at: Session) -> Result<Response, Error> {
+    let merchants = at.payments().merchants_of_user(at.user()).await?;
+    Ok(view::page(StatusCode::OK, &HomePage { at: &at, merchants: &merchants }))
 }

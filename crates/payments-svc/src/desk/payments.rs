@@ -10,20 +10,19 @@ use axum::{
 };
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 use payments_domain::{
-    Currency, CustomData, Email, Merchant, Money, Movement, PageQuery, ReferenceDigest, Step,
-    Transaction, TransactionStatus, is_last4,
+    Currency, CustomData, Money, Movement, PageQuery, ReferenceDigest, Step, Transaction,
+    TransactionStatus, is_last4,
 };
 use url::form_urlencoded;
 
 use super::{
-    Desk,
-    session::Session,
-    view::{self, VERSION},
+    view::{self, Field},
+    visitor::AtMerchant,
 };
 use crate::{
-    app::{self, Range, SignedIn, TransactionFilter},
+    app::{self, Range, TransactionFilter},
     language::Language,
-    web::fields,
+    web::{Error, fields},
 };
 
 /// Payments on a page.
@@ -41,24 +40,15 @@ struct Search {
     before: Option<String>,
 }
 
-/// The fields of the form that are wrong.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Wrong {
-    last4: bool,
-    amount: bool,
-    from: bool,
-    to: bool,
-}
+/// The names of the fields that are wrong.
+type Wrong = Vec<&'static str>;
 
 #[derive(Template)]
 #[template(path = "desk/payments.html")]
 struct PaymentsPage<'a> {
-    language: &'static Language,
-    desk: &'a Desk,
-    email: &'a Email,
-    merchant: &'a Merchant,
+    at: &'a AtMerchant,
     search: &'a Search,
-    wrong: Wrong,
+    wrong: &'a [&'static str],
     payments: &'a [Transaction],
     /// The query of the next page.
     older: Option<String>,
@@ -67,37 +57,17 @@ struct PaymentsPage<'a> {
 #[derive(Template)]
 #[template(path = "desk/payment.html")]
 struct PaymentPage<'a> {
-    language: &'static Language,
-    desk: &'a Desk,
-    email: &'a Email,
-    merchant: &'a Merchant,
+    at: &'a AtMerchant,
     payment: &'a Transaction,
 }
 
-pub(super) async fn list(
-    session: Session,
-    Path(merchant): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Response {
+pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
     let search = Search::read(query.as_deref());
-    match listed(&session, &merchant, &search).await {
-        Ok(response) => response,
-        Err(error) => session.problem(error),
-    }
-}
-
-async fn listed(
-    session: &Session,
-    merchant: &str,
-    search: &Search,
-) -> Result<Response, app::Error> {
-    let merchant = merchant_of(session, merchant).await?;
-    let Session { desk, signed_in: SignedIn { user, .. }, language } = session;
-    let (mut payments, wrong) = match search.filter(language, merchant.details.currency) {
+    let (mut payments, wrong) = match search.filter(at.language, at.currency()) {
         Ok(filter) => {
             let before = search.before.as_ref().and_then(|before| before.parse().ok());
             let page = PageQuery { limit: PAGE + 1, before, after: None };
-            (desk.payments.search(merchant.id, page, filter).await?, Wrong::default())
+            (at.payments().search(at.merchant.id, page, filter).await?, Vec::new())
         }
         Err(wrong) => (Vec::new(), wrong),
     };
@@ -105,36 +75,18 @@ async fn listed(
     payments.truncate(PAGE as usize);
     let last = payments.last().filter(|_| has_more);
     let older = last.map(|last| search.query(&last.id.to_string()));
-    let is_right = wrong == Wrong::default();
-    let status = if is_right { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    let (email, merchant, payments) = (&user.email, &merchant, &*payments);
-    let page = PaymentsPage { language, desk, email, merchant, search, wrong, payments, older };
-    Ok(view::page(status, &page))
+    let status = if wrong.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    let (at, search, wrong, payments) = (&at, &search, &*wrong, &*payments);
+    Ok(view::page(status, &PaymentsPage { at, search, wrong, payments, older }))
 }
 
 pub(super) async fn show(
-    session: Session,
-    Path((merchant, payment)): Path<(String, String)>,
-) -> Response {
-    match shown(&session, &merchant, &payment).await {
-        Ok(response) => response,
-        Err(error) => session.problem(error),
-    }
-}
-
-async fn shown(session: &Session, merchant: &str, payment: &str) -> Result<Response, app::Error> {
-    let merchant = merchant_of(session, merchant).await?;
-    let Session { desk, signed_in: SignedIn { user, .. }, language } = session;
+    at: AtMerchant,
+    Path((_, payment)): Path<(String, String)>,
+) -> Result<Response, Error> {
     let payment = payment.parse().map_err(|_| app::Error::NotFound)?;
-    let payment = desk.payments.transaction_of_merchant(merchant.id, payment).await?;
-    let (email, merchant, payment) = (&user.email, &merchant, &payment);
-    let page = PaymentPage { language, desk, email, merchant, payment };
-    Ok(view::page(StatusCode::OK, &page))
-}
-
-async fn merchant_of(session: &Session, merchant: &str) -> Result<Merchant, app::Error> {
-    let merchant = merchant.parse().map_err(|_| app::Error::NotFound)?;
-    session.desk.payments.merchant_of_user(session.signed_in.user.id, merchant).await
+    let payment = at.payments().transaction_of_merchant(at.merchant.id, payment).await?;
+    Ok(view::page(StatusCode::OK, &PaymentPage { at: &at, payment: &payment }))
 }
 
 impl Search {
@@ -161,18 +113,17 @@ impl Search {
 
     /// The amount is in the currency of the merchant, and both days belong to the range.
     fn filter(&self, language: &Language, currency: Currency) -> Result<TransactionFilter, Wrong> {
-        let mut wrong = Wrong::default();
+        let mut wrong = Vec::new();
         let last4 = self.last4.clone();
-        wrong.last4 = last4.as_ref().is_some_and(|text| !is_last4(text));
-        let typed = self.amount.as_ref();
-        let amount = typed
-            .and_then(|typed| language.amount_of(typed, Some(currency))?.amount(currency).ok());
-        wrong.amount = typed.is_some() && amount.is_none();
-        let from = self.from.as_ref().and_then(|day| beginning(day, 0));
-        wrong.from = self.from.is_some() && from.is_none();
-        let to = self.to.as_ref().and_then(|day| beginning(day, 1));
-        wrong.to = self.to.is_some() && to.is_none();
-        if wrong != Wrong::default() {
+        if last4.as_ref().is_some_and(|text| !is_last4(text)) {
+            wrong.push("last4");
+        }
+        let amount_of =
+            |typed: &String| language.amount_of(typed, Some(currency))?.amount(currency).ok();
+        let amount = read(self.amount.as_ref(), amount_of, "amount", &mut wrong);
+        let from = read(self.from.as_ref(), |day| beginning(day, 0), "from", &mut wrong);
+        let to = read(self.to.as_ref(), |day| beginning(day, 1), "to", &mut wrong);
+        if !wrong.is_empty() {
             return Err(wrong);
         }
         let reference = self.reference.as_ref().map(|text| ReferenceDigest::of(text));
@@ -194,6 +145,20 @@ impl Search {
         let given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
         form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish()
     }
+}
+
+/// Reads a field that was filled in.
+fn read<T>(
+    typed: Option<&String>,
+    read: impl FnOnce(&String) -> Option<T>,
+    name: &'static str,
+    wrong: &mut Wrong,
+) -> Option<T> {
+    let value = read(typed?);
+    if value.is_none() {
+        wrong.push(name);
+    }
+    value
 }
 
 /// The beginning in UTC of the day so many days after this one.
@@ -225,14 +190,36 @@ fn time(time: &Timestamp) -> String {
 }
 
 impl PaymentsPage<'_> {
-    fn balance(&self) -> String {
-        let Merchant { details, balance, .. } = self.merchant;
-        self.language.money(Money { currency: details.currency, minor: *balance })
+    fn fields(&self) -> [Field<'_>; 5] {
+        let (language, Search { reference, last4, amount, from, to, .. }) =
+            (self.at.language, self.search);
+        let currency = self.at.currency();
+        let amount_label = format!("{} ({currency})", language.amount());
+        let field = |name, label, value, attributes, error| Field {
+            name,
+            label,
+            value: Option::as_deref(value).unwrap_or_default(),
+            attributes,
+            hint: None,
+            error: Some(error).filter(|_| self.wrong.contains(&name)),
+        };
+        let digits = "inputmode=\"numeric\" autocomplete=\"off\" maxlength=\"4\"";
+        let (text, decimal) =
+            ("autocomplete=\"off\"", "inputmode=\"decimal\" autocomplete=\"off\"");
+        let (date, day_error) = ("type=\"date\"", language.day_error());
+        let amount_error = language.amount_error(currency.exponent());
+        [
+            field("reference", language.reference(), reference, text, Cow::default()),
+            field("last4", language.last_four(), last4, digits, language.last_four_error()),
+            field("amount", amount_label.into(), amount, decimal, amount_error),
+            field("from", language.first_day(), from, date, day_error.clone()),
+            field("to", language.last_day(), to, date, day_error),
+        ]
     }
 
     fn amount(&self, payment: &Transaction) -> String {
         let (currency, minor) = (payment.currency, payment.amounts.amount);
-        self.language.money(Money { currency, minor })
+        self.at.language.money(Money { currency, minor })
     }
 }
 
@@ -247,27 +234,22 @@ impl PaymentPage<'_> {
 
     /// The change of the balance.
     fn booked(&self, step: &Step) -> String {
-        self.funded(step.balance)
+        self.at.money(step.balance)
     }
 
     fn fees(&self, step: &Step) -> Option<String> {
         let fees = step.fee.flat.saturating_add(step.fee.rate);
-        (fees != 0).then(|| self.funded(fees))
+        (fees != 0).then(|| self.at.money(fees))
     }
 
     /// An amount in the currency of the payment.
     fn charged(&self, minor: i64) -> String {
-        self.language.money(Money { currency: self.payment.currency, minor })
-    }
-
-    /// An amount in the currency of the merchant.
-    fn funded(&self, minor: i64) -> String {
-        self.language.money(Money { currency: self.merchant.details.currency, minor })
+        self.at.language.money(Money { currency: self.payment.currency, minor })
     }
 
     /// The amounts after the authorization that are not 0, with their labels.
     fn parts(&self) -> Vec<(Cow<'_, str>, String)> {
-        let (language, amounts) = (self.language, self.payment.amounts);
+        let (language, amounts) = (self.at.language, self.payment.amounts);
         let parts = [
             (language.captured(), amounts.captured),
             (language.refunded(), amounts.refunded),
@@ -280,11 +262,11 @@ impl PaymentPage<'_> {
 
     fn movement(&self, step: &Step) -> Cow<'_, str> {
         match step.movement {
-            Movement::Capture => self.language.captured(),
-            Movement::Refund => self.language.refunded(),
-            Movement::Void => self.language.voided(),
-            Movement::Won => self.language.dispute_won(),
-            Movement::Lost => self.language.dispute_lost(),
+            Movement::Capture => self.at.language.captured(),
+            Movement::Refund => self.at.language.refunded(),
+            Movement::Void => self.at.language.voided(),
+            Movement::Won => self.at.language.dispute_won(),
+            Movement::Lost => self.at.language.dispute_lost(),
         }
     }
 }
@@ -321,7 +303,7 @@ mod tests {
     #[test]
     fn wrong_fields_are_named() {
         let wrong = filter("last4=12&amount=x&from=2026-02-30&to=tomorrow").err();
-        assert_eq!(wrong, Some(Wrong { last4: true, amount: true, from: true, to: true }));
+        assert_eq!(wrong, Some(vec!["last4", "amount", "from", "to"]));
         assert_eq!(
             filter("amount=9.95").ok().and_then(|it| it.amount).map(|it| it.minor()),
             Some(995)

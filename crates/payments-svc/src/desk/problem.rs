@@ -1,76 +1,71 @@
-//! Pages in place of what was asked for.
+//! Pages in place of errors.
 
 use std::borrow::Cow;
 
 use askama::Template;
 use axum::{
-    http::StatusCode,
-    response::{IntoResponse, Response},
+    extract::Request,
+    http::{Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
 };
 
-use super::{
-    Desk,
-    view::{self, VERSION},
-};
+use super::{view, visitor::Visitor};
 use crate::{
-    language::Language,
+    app,
     web::{Error, page::in_place_of},
 };
-
-/// A page in the language of the user.
-pub(super) struct Problem {
-    pub(super) desk: Desk,
-    pub(super) language: &'static Language,
-    pub(super) reason: Reason,
-}
-
-pub(super) enum Reason {
-    NotFound,
-    /// Another website sent the form.
-    Foreign,
-    /// The link was used, is too old, or belongs to another browser.
-    LinkBroken,
-    /// The request failed.
-    Failed(Error),
-}
 
 #[derive(Template)]
 #[template(path = "desk/problem.html")]
 struct ProblemPage<'a> {
-    language: &'static Language,
-    desk: &'a Desk,
+    at: &'a Visitor,
     heading: Cow<'static, str>,
     hint: Option<Cow<'static, str>>,
     /// The text of a link to the sign-in page.
     next: Option<Cow<'static, str>>,
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let Self { desk, language, reason } = self;
-        let page = |status, heading, hint, next| {
-            view::page(status, &ProblemPage { language, desk: &desk, heading, hint, next })
-        };
-        match reason {
-            Reason::NotFound => page(StatusCode::NOT_FOUND, language.not_found(), None, None),
-            Reason::Foreign => {
-                let hint = Some(language.foreign_form_hint());
-                page(StatusCode::FORBIDDEN, language.foreign_form(), hint, None)
-            }
-            Reason::LinkBroken => {
-                let (hint, next) = (language.sign_in_broken_hint(), language.new_link());
-                page(StatusCode::GONE, language.sign_in_broken(), Some(hint), Some(next))
-            }
-            Reason::Failed(error) => {
-                let (answer, _) = error.into_response().into_parts();
-                let heading = match answer.status {
-                    StatusCode::TOO_MANY_REQUESTS => language.too_many_attempts(),
-                    StatusCode::NOT_FOUND => language.not_found(),
-                    _ => language.desk_unavailable(),
-                };
-                let page = page(answer.status, heading, Some(language.wait_hint()), None);
-                in_place_of(answer, page)
-            }
+/// Refuses forms of other websites, and answers every error with a page.
+pub(super) async fn pages(at: Visitor, request: Request, next: Next) -> Response {
+    let answer = if request.method() == Method::POST && is_foreign(&at, &request) {
+        Error::from(app::Error::Forbidden).into_response()
+    } else {
+        next.run(request).await
+    };
+    let (status, kind) = (answer.status(), answer.headers().get(header::CONTENT_TYPE));
+    let is_error = status.is_client_error() || status.is_server_error();
+    if !is_error || kind.is_some_and(|kind| kind == view::HTML) {
+        return answer;
+    }
+    let language = at.language;
+    let (heading, hint, next) = match status {
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
+            (language.not_found(), None, None)
         }
+        StatusCode::FORBIDDEN => {
+            (language.foreign_form(), Some(language.foreign_form_hint()), None)
+        }
+        StatusCode::GONE => {
+            let (hint, next) = (language.sign_in_broken_hint(), language.new_link());
+            (language.sign_in_broken(), Some(hint), Some(next))
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            (language.too_many_attempts(), Some(language.wait_hint()), None)
+        }
+        _ => (language.desk_unavailable(), Some(language.wait_hint()), None),
+    };
+    let page = view::page(status, &ProblemPage { at: &at, heading, hint, next });
+    in_place_of(answer.into_parts().0, page)
+}
+
+/// Whether another website sends the request. Browsers say it: all current ones in
+/// `Sec-Fetch-Site`, and older ones in `Origin`.
+fn is_foreign(at: &Visitor, request: &Request) -> bool {
+    let headers = request.headers();
+    match (headers.get("sec-fetch-site"), headers.get(header::ORIGIN)) {
+        (Some(site), _) => site != "same-origin",
+        (None, Some(origin)) => *origin != *at.desk.settings.origin,
+        (None, None) => false,
     }
 }

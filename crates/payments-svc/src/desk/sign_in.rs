@@ -1,11 +1,13 @@
 //! Signing in: the form for the address, and the page of a link. A link is used by a button, not by
 //! opening it, because programs that scan mails open links, too.
 
+use std::convert::Infallible;
+
 use askama::Template;
 use axum::{
-    extract::{Path, State},
-    http::{HeaderMap, Method, StatusCode, header},
-    response::{IntoResponse as _, Response},
+    extract::{FromRequestParts, Path},
+    http::{HeaderMap, Method, StatusCode, header, request::Parts},
+    response::Response,
 };
 use common::limits::ClientAddress;
 use payments_domain::{Email, Merchant, Token};
@@ -13,137 +15,134 @@ use payments_domain::{Email, Merchant, Token};
 use super::{
     Desk,
     cookies::Kind,
-    problem::{Problem, Reason},
-    session::redirect,
-    view::{self, VERSION},
+    view::{self, Field},
+    visitor::Visitor,
 };
 use crate::{
     app::{self, SignInLink},
-    language::Language,
-    web::Body,
+    web::{Body, Error},
 };
 
 #[derive(Template)]
 #[template(path = "desk/sign_in.html")]
 struct SignInPage<'a> {
-    language: &'static Language,
-    desk: &'a Desk,
+    at: &'a Visitor,
     /// What the user typed, if it is no address.
     wrong: Option<&'a str>,
+}
+
+impl SignInPage<'_> {
+    fn field(&self) -> Field<'_> {
+        let language = self.at.language;
+        Field {
+            name: "email",
+            label: language.email_address(),
+            value: self.wrong.unwrap_or_default(),
+            attributes: "type=\"email\" autocomplete=\"email\" required maxlength=\"255\"",
+            hint: Some(language.email_address_hint()),
+            error: self.wrong.map(|_| language.email_address_error()),
+        }
+    }
 }
 
 #[derive(Template)]
 #[template(path = "desk/sent.html")]
 struct SentPage<'a> {
-    language: &'static Language,
-    desk: &'a Desk,
+    at: &'a Visitor,
     email: &'a Email,
 }
 
 #[derive(Template)]
 #[template(path = "desk/link.html")]
 struct LinkPage<'a> {
-    language: &'static Language,
-    desk: &'a Desk,
+    at: &'a Visitor,
     email: &'a Email,
     /// The merchant whose invitation the user accepts.
     merchant: Option<&'a Merchant>,
 }
 
 /// The browser of the visitor, which gets a cookie if it has none.
-struct Browser(Token);
+pub(super) struct Browser(Token);
+
+impl FromRequestParts<Desk> for Browser {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Infallible> {
+        let known = Kind::Browser.read(&parts.headers, &desk.settings);
+        Ok(Self(known.unwrap_or_else(|| Token::new(rand::random()))))
+    }
+}
 
 impl Browser {
-    fn of(headers: &HeaderMap, desk: &Desk) -> Self {
-        let known = Kind::Browser.read(headers, &desk.settings);
-        Self(known.unwrap_or_else(|| Token::new(rand::random())))
-    }
-
-    fn remember(&self, desk: &Desk, mut response: Response) -> Response {
-        if let Some(cookie) = Kind::Browser.set(Some(&self.0), &desk.settings) {
+    fn remember(&self, at: &Visitor, mut response: Response) -> Response {
+        if let Some(cookie) = Kind::Browser.set(Some(&self.0), &at.desk.settings) {
             response.headers_mut().append(header::SET_COOKIE, cookie);
         }
         response
     }
 }
 
-pub(super) async fn form(State(desk): State<Desk>, headers: HeaderMap) -> Response {
-    let language = Language::of(None, &headers);
-    view::page(StatusCode::OK, &SignInPage { language, desk: &desk, wrong: None })
+pub(super) async fn form(at: Visitor) -> Response {
+    view::page(StatusCode::OK, &SignInPage { at: &at, wrong: None })
 }
 
 /// Sends a link, if the address belongs to a user. The answer is the same for all addresses.
 pub(super) async fn request(
-    State(desk): State<Desk>,
+    at: Visitor,
+    browser: Browser,
     address: ClientAddress,
-    headers: HeaderMap,
     body: Body,
-) -> Response {
-    let language = Language::of(None, &headers);
+) -> Result<Response, Error> {
     let typed =
         body.read(|fields| fields.optional("email", |text| Ok::<_, String>(text.to_owned())));
     let typed = typed.ok().flatten().unwrap_or_default();
     let Ok(email) = Email::new(typed.trim()) else {
-        let wrong = Some(typed.as_str());
-        return view::page(StatusCode::BAD_REQUEST, &SignInPage { language, desk: &desk, wrong });
+        let page = SignInPage { at: &at, wrong: Some(&typed) };
+        return Ok(view::page(StatusCode::BAD_REQUEST, &page));
     };
-    let browser = Browser::of(&headers, &desk);
-    let asked = desk.payments.request_sign_in(&email, browser.0.digest(), language.code, address);
-    match asked.await {
-        Ok(()) => {
-            let page = SentPage { language, desk: &desk, email: &email };
-            browser.remember(&desk, view::page(StatusCode::OK, &page))
-        }
-        Err(error) => {
-            Problem { desk, language, reason: Reason::Failed(error.into()) }.into_response()
-        }
-    }
+    let payments = &at.desk.payments;
+    payments.request_sign_in(&email, browser.0.digest(), at.language.code, address).await?;
+    let page = view::page(StatusCode::OK, &SentPage { at: &at, email: &email });
+    Ok(browser.remember(&at, page))
 }
 
 /// Shows the button that uses the link. `HEAD` changes nothing.
 pub(super) async fn open_link(
-    State(desk): State<Desk>,
+    at: Visitor,
+    browser: Browser,
     method: Method,
     Path(token): Path<String>,
-    headers: HeaderMap,
-) -> Response {
-    let language = Language::of(None, &headers);
-    let browser = Browser::of(&headers, &desk);
+) -> Result<Response, Error> {
     let (token, opens) = (Token::sent(&token), method == Method::GET);
-    match desk.payments.sign_in_link(&token, browser.0.digest(), opens).await {
-        Ok(SignInLink { user, merchant }) => {
-            let (email, merchant) = (&user.email, merchant.as_ref());
-            let page = LinkPage { language, desk: &desk, email, merchant };
-            browser.remember(&desk, view::page(StatusCode::OK, &page))
-        }
-        Err(error) => refused(desk, language, error),
-    }
+    let link = at.desk.payments.sign_in_link(&token, browser.0.digest(), opens).await;
+    let SignInLink { user, merchant } = link.map_err(broken)?;
+    let page = LinkPage { at: &at, email: &user.email, merchant: merchant.as_ref() };
+    Ok(browser.remember(&at, view::page(StatusCode::OK, &page)))
 }
 
 /// Uses the link, and begins a session.
 pub(super) async fn use_link(
-    State(desk): State<Desk>,
+    at: Visitor,
+    browser: Browser,
     Path(token): Path<String>,
-    headers: HeaderMap,
-) -> Response {
-    let language = Language::of(None, &headers);
-    let browser = Browser::of(&headers, &desk);
-    match desk.payments.sign_in(&Token::sent(&token), browser.0.digest()).await {
-        Ok(session) => {
-            let mut response = redirect(&desk, "");
-            if let Some(cookie) = Kind::Session.set(Some(&session), &desk.settings) {
-                response.headers_mut().append(header::SET_COOKIE, cookie);
-            }
-            response
-        }
-        Err(error) => refused(desk, language, error),
+) -> Result<Response, Error> {
+    let session = at.desk.payments.sign_in(&Token::sent(&token), browser.0.digest()).await;
+    let session = session.map_err(broken)?;
+    Ok(at.set_session(Some(&session), at.redirect("")))
+}
+
+/// The link was used, is too old, or belongs to another browser.
+fn broken(error: app::Error) -> app::Error {
+    match error {
+        app::Error::NotFound => app::Error::LinkUsed,
+        error => error,
     }
 }
 
-fn refused(desk: Desk, language: &'static Language, error: app::Error) -> Response {
-    let reason = match error {
-        app::Error::NotFound => Reason::LinkBroken,
-        error => Reason::Failed(error.into()),
-    };
-    Problem { desk, language, reason }.into_response()
+/// Ends the session. Does nothing if there is none.
+pub(super) async fn sign_out(at: Visitor, headers: HeaderMap) -> Result<Response, Error> {
+    if let Some(signed_in) = at.signed_in(&headers).await? {
+        at.desk.payments.sign_out(&signed_in).await?;
+    }
+    Ok(at.set_session(None, at.redirect("sign-in")))
 }

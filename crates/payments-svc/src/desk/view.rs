@@ -1,6 +1,6 @@
 //! What all pages of the desk share.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use askama::Template;
 use axum::{
@@ -8,6 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+pub(super) use crate::web::page::HTML;
 use crate::web::page::{STYLE as PAGE_STYLE, css, html, version};
 
 const STYLE: &str = include_str!("../../assets/desk/desk.css");
@@ -20,6 +21,19 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// The version of both style sheets.
 pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| version(&[PAGE_STYLE, STYLE]));
+
+/// A field of a form, with its hint or error.
+#[derive(Template)]
+#[template(path = "desk/field.html")]
+pub(super) struct Field<'a> {
+    pub(super) name: &'static str,
+    pub(super) label: Cow<'a, str>,
+    pub(super) value: &'a str,
+    /// Further attributes in HTML.
+    pub(super) attributes: &'static str,
+    pub(super) hint: Option<Cow<'a, str>>,
+    pub(super) error: Option<Cow<'a, str>>,
+}
 
 /// With the referrer policy `no-referrer`, browsers would send `Origin: null` with forms.
 pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {

@@ -13,6 +13,9 @@ use sha2::{Digest as _, Sha256};
 /// The style sheet of all pages.
 pub(crate) const STYLE: &str = include_str!("../../assets/page/page.css");
 
+/// The media type of a page.
+pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+
 const CACHE_ONE_YEAR: &str = "public, max-age=31536000, immutable";
 
 pub(crate) async fn style() -> impl IntoResponse {
@@ -47,7 +50,7 @@ pub(crate) fn html(
 ) -> Response {
     let Ok(html) = page.render() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_TYPE, HTML),
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::REFERRER_POLICY, HeaderValue::from_static(referrer_policy)),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
