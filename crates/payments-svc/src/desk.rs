@@ -19,6 +19,7 @@ use crate::{
 
 mod cookies;
 mod home;
+mod movements;
 mod payments;
 mod problem;
 mod settings;
@@ -53,6 +54,10 @@ pub(crate) fn router(
         .route("/", get(home::show))
         .route("/merchants/{merchant}/payments", get(payments::list))
         .route("/merchants/{merchant}/payments/{payment}", get(payments::show))
+        .route(
+            "/merchants/{merchant}/payments/{payment}/{movement}",
+            get(movements::ask).post(movements::act),
+        )
         .route("/sign-in", get(sign_in::form).post(sign_in::request))
         .route("/link/{token}", get(sign_in::open_link).post(sign_in::use_link))
         .route("/sign-out", post(sign_in::sign_out))

@@ -215,6 +215,14 @@ messages! {
     dispute_lost "dispute-lost" ();
     history "history" ();
     fees "fees" ();
+    capture "capture" ();
+    refund "refund" ();
+    release "release" ();
+    at_most "at-most" (amount);
+    available "available" ();
+    left_afterwards "left-afterwards" ();
+    changed_meanwhile "changed-meanwhile" ();
+    movement_refused "movement-refused" ();
 }
 
 impl Language {

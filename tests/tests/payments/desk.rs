@@ -9,6 +9,8 @@ use blackbox::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
+mod money;
+
 /// A service with a desk, whose mail goes to this server.
 async fn start(server: &MailServer) -> Service {
     place(server).start().await
@@ -54,13 +56,14 @@ impl Browser {
         self.send_with(method, path, form, &headers).await
     }
 
-    async fn send_with(
-        &mut self,
+    /// A request with the cookies of the browser.
+    fn request(
+        &self,
         method: Method,
         path: &str,
         form: &[(&str, &str)],
         headers: &[(&str, &str)],
-    ) -> Page {
+    ) -> reqwest::RequestBuilder {
         let url = format!("{}{path}", self.desk);
         let mut request = self.http.request(method.clone(), url).header("host", "desk.example");
         for (name, value) in headers {
@@ -74,7 +77,18 @@ impl Browser {
         }
         let cookies = self.cookies.iter().map(|(name, value)| format!("{name}={value}"));
         let cookies = cookies.collect::<Vec<_>>().join("; ");
-        let answer = request.header("cookie", cookies).send().await.unwrap();
+        request.header("cookie", cookies)
+    }
+
+    async fn send_with(
+        &mut self,
+        method: Method,
+        path: &str,
+        form: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Page {
+        let is_head = method == Method::HEAD;
+        let answer = self.request(method, path, form, headers).send().await.unwrap();
         for set in answer.headers().get_all("set-cookie") {
             let set = set.to_str().unwrap();
             let (name, value) = set.split(';').next().unwrap().split_once('=').unwrap();
@@ -86,7 +100,7 @@ impl Browser {
         }
         let location = answer.headers().get("location");
         let location = location.map(|location| location.to_str().unwrap().to_owned());
-        if location.is_none() && method != Method::HEAD {
+        if location.is_none() && !is_head {
             assert_eq!(answer.headers()["cache-control"], "no-store");
             assert_eq!(answer.headers()["referrer-policy"], "same-origin");
         }

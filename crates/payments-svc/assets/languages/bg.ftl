@@ -154,3 +154,14 @@ dispute-won = Спечелен спор
 dispute-lost = Загубен спор
 history = История
 fees = Такси
+
+## Desk: capture, refund and release
+
+capture = Усвояване
+refund = Възстановяване
+release = Освобождаване
+at-most = Най-много { $amount }
+available = Налично
+left-afterwards = Остава след това
+changed-meanwhile = Плащането междувременно се промени. Проверете сумата.
+movement-refused = Това вече не е възможно или не е възможно с тази сума.

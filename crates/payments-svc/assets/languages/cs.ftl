@@ -155,3 +155,14 @@ dispute-won = Vyhraný spor
 dispute-lost = Prohraný spor
 history = Historie
 fees = Poplatky
+
+## Desk: capture, refund and release
+
+capture = Strhnout
+refund = Vrátit
+release = Uvolnit
+at-most = Nejvýše { $amount }
+available = K dispozici
+left-afterwards = Poté zbývá
+changed-meanwhile = Platba se mezitím změnila. Zkontrolujte částku.
+movement-refused = To už není možné, nebo ne s touto částkou.

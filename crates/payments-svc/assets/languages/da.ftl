@@ -154,3 +154,14 @@ dispute-won = Tvist vundet
 dispute-lost = Tvist tabt
 history = Historik
 fees = Gebyrer
+
+## Desk: capture, refund and release
+
+capture = Hæv
+refund = Refunder
+release = Frigiv
+at-most = Højst { $amount }
+available = Til rådighed
+left-afterwards = Resterer derefter
+changed-meanwhile = Betalingen er ændret i mellemtiden. Kontrollér beløbet.
+movement-refused = Det er ikke længere muligt, eller ikke med dette beløb.

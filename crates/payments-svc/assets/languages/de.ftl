@@ -154,3 +154,14 @@ dispute-won = Anfechtung gewonnen
 dispute-lost = Anfechtung verloren
 history = Verlauf
 fees = Gebühren
+
+## Desk: capture, refund and release
+
+capture = Einziehen
+refund = Erstatten
+release = Freigeben
+at-most = Höchstens { $amount }
+available = Verfügbar
+left-afterwards = Danach übrig
+changed-meanwhile = Die Zahlung hat sich inzwischen geändert. Prüfen Sie den Betrag.
+movement-refused = Das ist nicht mehr möglich, oder nicht mit diesem Betrag.

@@ -154,3 +154,14 @@ dispute-won = Κερδισμένη αμφισβήτηση
 dispute-lost = Χαμένη αμφισβήτηση
 history = Ιστορικό
 fees = Προμήθειες
+
+## Desk: capture, refund and release
+
+capture = Είσπραξη
+refund = Επιστροφή
+release = Αποδέσμευση
+at-most = Έως { $amount }
+available = Διαθέσιμο
+left-afterwards = Υπόλοιπο μετά
+changed-meanwhile = Η πληρωμή άλλαξε στο μεταξύ. Ελέγξτε το ποσό.
+movement-refused = Αυτό δεν είναι πλέον δυνατό ή όχι με αυτό το ποσό.

@@ -181,3 +181,17 @@ dispute-lost = Dispute lost
 # A list of what happened to a payment
 history = History
 fees = Fees
+
+## Desk: capture, refund and release
+
+# Verbs, on buttons and as headings: what to do with the amount of a payment
+capture = Capture
+refund = Refund
+release = Release
+# A hint and an error. $amount: the largest amount that the user may enter
+at-most = At most { $amount }
+# Labels of amounts: what can be captured, refunded or released, and the rest of it after that
+available = Available
+left-afterwards = Left afterwards
+changed-meanwhile = The payment has changed in the meantime. Check the amount.
+movement-refused = This is not possible any more, or not with this amount.

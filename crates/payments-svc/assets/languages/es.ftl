@@ -154,3 +154,14 @@ dispute-won = Disputa ganada
 dispute-lost = Disputa perdida
 history = Historial
 fees = Comisiones
+
+## Desk: capture, refund and release
+
+capture = Capturar
+refund = Reembolsar
+release = Liberar
+at-most = Como máximo { $amount }
+available = Disponible
+left-afterwards = Queda después
+changed-meanwhile = El pago ha cambiado entretanto. Compruebe el importe.
+movement-refused = Esto ya no es posible, o no con este importe.

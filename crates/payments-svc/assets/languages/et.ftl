@@ -153,3 +153,14 @@ dispute-won = Vaidlus võidetud
 dispute-lost = Vaidlus kaotatud
 history = Ajalugu
 fees = Teenustasud
+
+## Desk: capture, refund and release
+
+capture = Hõiva
+refund = Tagasta
+release = Vabasta
+at-most = Kuni { $amount }
+available = Saadaval
+left-afterwards = Alles pärast seda
+changed-meanwhile = Makse on vahepeal muutunud. Kontrollige summat.
+movement-refused = See ei ole enam võimalik või mitte selle summaga.

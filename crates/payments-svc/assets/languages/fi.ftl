@@ -153,3 +153,14 @@ dispute-won = Riita voitettu
 dispute-lost = Riita hävitty
 history = Historia
 fees = Kulut
+
+## Desk: capture, refund and release
+
+capture = Veloita
+refund = Hyvitä
+release = Vapauta
+at-most = Enintään { $amount }
+available = Käytettävissä
+left-afterwards = Jäljellä sen jälkeen
+changed-meanwhile = Maksu on sillä välin muuttunut. Tarkista summa.
+movement-refused = Tämä ei ole enää mahdollista tai ei tällä summalla.

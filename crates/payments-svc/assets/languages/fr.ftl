@@ -154,3 +154,14 @@ dispute-won = Litige gagné
 dispute-lost = Litige perdu
 history = Historique
 fees = Frais
+
+## Desk: capture, refund and release
+
+capture = Capturer
+refund = Rembourser
+release = Libérer
+at-most = Au plus { $amount }
+available = Disponible
+left-afterwards = Reste ensuite
+changed-meanwhile = Le paiement a changé entre-temps. Vérifiez le montant.
+movement-refused = Ce n’est plus possible, ou pas avec ce montant.

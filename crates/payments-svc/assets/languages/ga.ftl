@@ -154,3 +154,14 @@ dispute-won = Buadh an díospóid
 dispute-lost = Cailleadh an díospóid
 history = Stair
 fees = Táillí
+
+## Desk: capture, refund and release
+
+capture = Gabh
+refund = Aisíoc
+release = Scaoil
+at-most = { $amount } ar a mhéad
+available = Ar fáil
+left-afterwards = Fágtha ina dhiaidh sin
+changed-meanwhile = D’athraigh an íocaíocht idir an dá linn. Seiceáil an méid.
+movement-refused = Ní féidir é seo a thuilleadh, nó ní féidir leis an méid seo.

@@ -155,3 +155,14 @@ dispute-won = Spor dobiven
 dispute-lost = Spor izgubljen
 history = Povijest
 fees = Naknade
+
+## Desk: capture, refund and release
+
+capture = Naplati
+refund = Vrati
+release = Otpusti
+at-most = Najviše { $amount }
+available = Dostupno
+left-afterwards = Preostaje nakon toga
+changed-meanwhile = Plaćanje se u međuvremenu promijenilo. Provjerite iznos.
+movement-refused = To više nije moguće ili nije moguće s ovim iznosom.

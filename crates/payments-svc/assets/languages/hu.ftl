@@ -153,3 +153,14 @@ dispute-won = Megnyert vita
 dispute-lost = Elvesztett vita
 history = Előzmények
 fees = Díjak
+
+## Desk: capture, refund and release
+
+capture = Terhelés
+refund = Visszatérítés
+release = Feloldás
+at-most = Legfeljebb { $amount }
+available = Elérhető
+left-afterwards = Ezután marad
+changed-meanwhile = A fizetés időközben megváltozott. Ellenőrizze az összeget.
+movement-refused = Ez már nem lehetséges, vagy nem ezzel az összeggel.

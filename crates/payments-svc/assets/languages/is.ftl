@@ -154,3 +154,14 @@ dispute-won = Ágreiningsmál unnið
 dispute-lost = Ágreiningsmál tapað
 history = Ferill
 fees = Þóknun
+
+## Desk: capture, refund and release
+
+capture = Innheimta
+refund = Endurgreiða
+release = Losa
+at-most = Í mesta lagi { $amount }
+available = Til ráðstöfunar
+left-afterwards = Eftir á
+changed-meanwhile = Greiðslan hefur breyst í millitíðinni. Athugaðu upphæðina.
+movement-refused = Þetta er ekki lengur hægt, eða ekki með þessari upphæð.

@@ -154,3 +154,14 @@ dispute-won = Contestazione vinta
 dispute-lost = Contestazione persa
 history = Cronologia
 fees = Commissioni
+
+## Desk: capture, refund and release
+
+capture = Incassa
+refund = Rimborsa
+release = Svincola
+at-most = Al massimo { $amount }
+available = Disponibile
+left-afterwards = Rimane dopo
+changed-meanwhile = Il pagamento è cambiato nel frattempo. Controlli l’importo.
+movement-refused = Non è più possibile, o non con questo importo.

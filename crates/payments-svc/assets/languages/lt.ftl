@@ -155,3 +155,14 @@ dispute-won = Ginčas laimėtas
 dispute-lost = Ginčas pralaimėtas
 history = Istorija
 fees = Komisiniai
+
+## Desk: capture, refund and release
+
+capture = Nurašyti
+refund = Grąžinti
+release = Atlaisvinti
+at-most = Daugiausia { $amount }
+available = Galima
+left-afterwards = Lieka po to
+changed-meanwhile = Mokėjimas tuo metu pasikeitė. Patikrinkite sumą.
+movement-refused = To nebegalima padaryti arba negalima su šia suma.

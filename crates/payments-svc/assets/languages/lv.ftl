@@ -154,3 +154,14 @@ dispute-won = Strīds uzvarēts
 dispute-lost = Strīds zaudēts
 history = Vēsture
 fees = Komisijas maksa
+
+## Desk: capture, refund and release
+
+capture = Iekasēt
+refund = Atmaksāt
+release = Atbrīvot
+at-most = Ne vairāk kā { $amount }
+available = Pieejams
+left-afterwards = Pēc tam paliek
+changed-meanwhile = Maksājums pa to laiku ir mainījies. Pārbaudiet summu.
+movement-refused = Tas vairs nav iespējams vai nav iespējams ar šo summu.

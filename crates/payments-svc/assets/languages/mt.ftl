@@ -154,3 +154,14 @@ dispute-won = Tilwima mirbuħa
 dispute-lost = Tilwima mitlufa
 history = Storja
 fees = Tariffi
+
+## Desk: capture, refund and release
+
+capture = Iġbor
+refund = Irrifondi
+release = Illibera
+at-most = L-iktar { $amount }
+available = Disponibbli
+left-afterwards = Jibqa’ wara
+changed-meanwhile = Il-ħlas inbidel sadanittant. Iċċekkja l-ammont.
+movement-refused = Dan m’għadux possibbli, jew mhux b’dan l-ammont.

@@ -154,3 +154,14 @@ dispute-won = Tvist vunnet
 dispute-lost = Tvist tapt
 history = Historikk
 fees = Gebyrer
+
+## Desk: capture, refund and release
+
+capture = Trekk
+refund = Refunder
+release = Frigi
+at-most = Høyst { $amount }
+available = Tilgjengelig
+left-afterwards = Igjen etterpå
+changed-meanwhile = Betalingen er endret i mellomtiden. Kontroller beløpet.
+movement-refused = Dette er ikke lenger mulig, eller ikke med dette beløpet.

@@ -154,3 +154,14 @@ dispute-won = Geschil gewonnen
 dispute-lost = Geschil verloren
 history = Geschiedenis
 fees = Kosten
+
+## Desk: capture, refund and release
+
+capture = Innen
+refund = Terugbetalen
+release = Vrijgeven
+at-most = Hoogstens { $amount }
+available = Beschikbaar
+left-afterwards = Blijft daarna over
+changed-meanwhile = De betaling is intussen gewijzigd. Controleer het bedrag.
+movement-refused = Dit is niet meer mogelijk, of niet met dit bedrag.

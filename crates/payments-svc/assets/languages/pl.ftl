@@ -154,3 +154,14 @@ dispute-won = Spór wygrany
 dispute-lost = Spór przegrany
 history = Historia
 fees = Opłaty
+
+## Desk: capture, refund and release
+
+capture = Pobierz
+refund = Zwróć
+release = Zwolnij
+at-most = Najwyżej { $amount }
+available = Dostępne
+left-afterwards = Pozostanie
+changed-meanwhile = Płatność zmieniła się w międzyczasie. Sprawdź kwotę.
+movement-refused = To nie jest już możliwe albo nie z tą kwotą.

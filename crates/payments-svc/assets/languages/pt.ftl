@@ -154,3 +154,14 @@ dispute-won = Disputa ganha
 dispute-lost = Disputa perdida
 history = Histórico
 fees = Comissões
+
+## Desk: capture, refund and release
+
+capture = Capturar
+refund = Reembolsar
+release = Libertar
+at-most = No máximo { $amount }
+available = Disponível
+left-afterwards = Resta depois
+changed-meanwhile = O pagamento mudou entretanto. Verifique o montante.
+movement-refused = Isto já não é possível, ou não com este montante.

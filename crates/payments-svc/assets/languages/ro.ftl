@@ -155,3 +155,14 @@ dispute-won = Dispută câștigată
 dispute-lost = Dispută pierdută
 history = Istoric
 fees = Comisioane
+
+## Desk: capture, refund and release
+
+capture = Încasează
+refund = Rambursează
+release = Eliberează
+at-most = Cel mult { $amount }
+available = Disponibil
+left-afterwards = Rămâne după aceea
+changed-meanwhile = Plata s-a schimbat între timp. Verificați suma.
+movement-refused = Acest lucru nu mai este posibil sau nu cu această sumă.

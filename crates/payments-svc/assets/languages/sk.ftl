@@ -155,3 +155,14 @@ dispute-won = Vyhratý spor
 dispute-lost = Prehratý spor
 history = História
 fees = Poplatky
+
+## Desk: capture, refund and release
+
+capture = Stiahnuť
+refund = Vrátiť
+release = Uvoľniť
+at-most = Najviac { $amount }
+available = K dispozícii
+left-afterwards = Potom zostáva
+changed-meanwhile = Platba sa medzitým zmenila. Skontrolujte sumu.
+movement-refused = To už nie je možné alebo nie s touto sumou.

@@ -155,3 +155,14 @@ dispute-won = Spor dobljen
 dispute-lost = Spor izgubljen
 history = Zgodovina
 fees = Provizije
+
+## Desk: capture, refund and release
+
+capture = Bremeni
+refund = Vrni
+release = Sprosti
+at-most = Največ { $amount }
+available = Na voljo
+left-afterwards = Nato ostane
+changed-meanwhile = Plačilo se je medtem spremenilo. Preverite znesek.
+movement-refused = To ni več mogoče ali ne s tem zneskom.

@@ -154,3 +154,14 @@ dispute-won = Tvist vunnen
 dispute-lost = Tvist förlorad
 history = Historik
 fees = Avgifter
+
+## Desk: capture, refund and release
+
+capture = Dra
+refund = Återbetala
+release = Släpp
+at-most = Högst { $amount }
+available = Tillgängligt
+left-afterwards = Kvar efteråt
+changed-meanwhile = Betalningen har ändrats under tiden. Kontrollera beloppet.
+movement-refused = Det går inte längre, eller inte med detta belopp.

@@ -154,3 +154,14 @@ dispute-won = Спір виграно
 dispute-lost = Спір програно
 history = Історія
 fees = Комісії
+
+## Desk: capture, refund and release
+
+capture = Списати
+refund = Повернути
+release = Звільнити
+at-most = Щонайбільше { $amount }
+available = Доступно
+left-afterwards = Залишиться
+changed-meanwhile = Платіж тим часом змінився. Перевірте суму.
+movement-refused = Це вже неможливо або неможливо з цією сумою.

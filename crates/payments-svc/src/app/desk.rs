@@ -1,8 +1,10 @@
-//! Reads of the desk: merchants of users, and their payments.
+//! The desk: merchants of users, and their payments.
 
-use payments_domain::{Id, Merchant, PageQuery, Transaction};
+use payments_domain::{
+    Actor, ApiKeyDigest, FieldError, Id, Merchant, PageQuery, Transaction, write::KeyedRequest,
+};
 
-use super::{error::Error, payments::Payments};
+use super::{error::Error, movements::MovementInput, payments::Payments};
 use crate::store::TransactionFilter;
 
 impl Payments {
@@ -33,5 +35,28 @@ impl Payments {
         id: Id,
     ) -> Result<Transaction, Error> {
         self.store.transaction_of_merchant(merchant, id).await?.ok_or(Error::NotFound)
+    }
+
+    /// Moves money of a payment of the merchant, of which the user has seen so many steps. If it has
+    /// more, the error names the field `steps`.
+    pub(crate) async fn move_at_desk(
+        &self,
+        user: Id,
+        merchant: Id,
+        (payment, seen, input): (Id, u32, MovementInput),
+        keyed: KeyedRequest,
+    ) -> Result<(), Error> {
+        let caller = (keyed.app, ApiKeyDigest::NONE);
+        let found = self.store.snapshot(payment, caller, Some(keyed.key.clone())).await?;
+        let snapshot = found.ok_or(Error::NotFound)?.value;
+        if snapshot.transaction_terms.merchant != merchant {
+            return Err(Error::NotFound);
+        }
+        let is_current = snapshot.steps == seen;
+        let read = || {
+            let changed = || vec![FieldError::new("steps", "the payment has changed")];
+            is_current.then_some(input).ok_or_else(changed)
+        };
+        self.move_once(Actor::user(user), Some(keyed), snapshot, read).await.map(|_| ())
     }
 }

@@ -16,6 +16,7 @@ use payments_domain::{
 use url::form_urlencoded;
 
 use super::{
+    movements::Kind,
     view::{self, Field},
     visitor::AtMerchant,
 };
@@ -59,6 +60,8 @@ struct PaymentsPage<'a> {
 struct PaymentPage<'a> {
     at: &'a AtMerchant,
     payment: &'a Transaction,
+    /// Whether the user has just made the last step.
+    done: bool,
 }
 
 pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
@@ -83,10 +86,24 @@ pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Re
 pub(super) async fn show(
     at: AtMerchant,
     Path((_, payment)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let payment = payment.parse().map_err(|_| app::Error::NotFound)?;
-    let payment = at.payments().transaction_of_merchant(at.merchant.id, payment).await?;
-    Ok(view::page(StatusCode::OK, &PaymentPage { at: &at, payment: &payment }))
+    let payment = at.payment(&payment).await?;
+    let done = query.as_deref() == Some("done");
+    Ok(view::page(StatusCode::OK, &PaymentPage { at: &at, payment: &payment, done }))
+}
+
+impl AtMerchant {
+    /// The payment with the ID in a path.
+    pub(super) async fn payment(&self, id: &str) -> Result<Transaction, app::Error> {
+        let id = id.parse().map_err(|_| app::Error::NotFound)?;
+        self.payments().transaction_of_merchant(self.merchant.id, id).await
+    }
+
+    /// The path of the page of a payment.
+    pub(super) fn payment_path(&self, payment: &Transaction) -> String {
+        format!("{}/payments/{}", self.path(), payment.id)
+    }
 }
 
 impl Search {
@@ -172,6 +189,11 @@ fn reference(payment: &Transaction) -> Option<String> {
     payment.custom.as_ref().and_then(CustomData::reference_text)
 }
 
+/// What the user knows the payment by: the shop's number of the order, or the ID.
+pub(super) fn name(payment: &Transaction) -> String {
+    reference(payment).unwrap_or_else(|| payment.id.to_string())
+}
+
 fn status<'a>(language: &'a Language, payment: &Transaction) -> Cow<'a, str> {
     match payment.amounts.status() {
         TransactionStatus::Failed => language.failed(),
@@ -226,6 +248,18 @@ impl PaymentsPage<'_> {
 impl PaymentPage<'_> {
     fn amount(&self) -> String {
         self.charged(self.payment.amounts.amount)
+    }
+
+    /// The step that the user has just made.
+    fn done(&self) -> Option<&Step> {
+        self.payment.trail.last().filter(|_| self.done)
+    }
+
+    /// The movements that are possible, with their pages.
+    fn actions(&self) -> Vec<(String, Cow<'_, str>)> {
+        let path = self.at.payment_path(self.payment);
+        let page = |kind: Kind| (format!("{path}/{}", kind.path()), kind.name(self.at));
+        Kind::possible(self.payment.amounts).map(page).collect()
     }
 
     fn moved(&self, step: &Step) -> String {

@@ -40,9 +40,6 @@ pub(super) async fn pages(at: Visitor, request: Request, next: Next) -> Response
     }
     let language = at.language;
     let (heading, hint, next) = match status {
-        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
-            (language.not_found(), None, None)
-        }
         StatusCode::FORBIDDEN => {
             (language.foreign_form(), Some(language.foreign_form_hint()), None)
         }
@@ -53,6 +50,8 @@ pub(super) async fn pages(at: Visitor, request: Request, next: Next) -> Response
         StatusCode::TOO_MANY_REQUESTS => {
             (language.too_many_attempts(), Some(language.wait_hint()), None)
         }
+        // Also forms that the desk did not make.
+        status if status.is_client_error() => (language.not_found(), None, None),
         _ => (language.desk_unavailable(), Some(language.wait_hint()), None),
     };
     let page = view::page(status, &ProblemPage { at: &at, heading, hint, next });
