@@ -1,4 +1,4 @@
-.PHONY: help up test check bench soak containers
+.PHONY: help up test check bench pictures soak containers
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -15,6 +15,9 @@ check: ## Check format, lints, documentation, licences, spelling and manifests
 
 bench: ## Measure, side by side with what a user would pick instead
 	@scripts/bench all
+
+pictures: ## Make the pictures of the desk in docs/desk again
+	cargo test --locked --workspace --test browser -- --ignored pictures
 
 soak: ## Run the tests of faults and limits for long
 	@SOAK=1 scripts/test --workspace --test faults -- --nocapture

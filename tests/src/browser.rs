@@ -230,6 +230,14 @@ impl Page {
         }
     }
 
+    /// A picture of the whole page, as PNG in base64.
+    pub async fn picture(&self) -> String {
+        let whole = json!({ "format": "png", "captureBeyondViewport": true });
+        let command = json!({ "cmd": "Page.captureScreenshot", "params": whole });
+        let taken = self.command("goog/cdp/execute", command).await;
+        taken["data"].as_str().expect("a picture").to_owned()
+    }
+
     /// The entries of one of the browser's logs.
     async fn log(&self, name: &str) -> Vec<Value> {
         let log = self.command("se/log", json!({ "type": name })).await;

@@ -8,6 +8,8 @@ use blackbox::{
 };
 use serde_json::Value;
 
+mod pictures;
+
 /// The longest texts, two that are not Latin, and English.
 const LANGUAGES: [&str; 6] = ["en", "de", "fr", "hu", "el", "uk"];
 
