@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use sql::{group, named};
 
 use super::{
+    event::EventType,
     id::Id,
     jitter::with_jitter,
     merchant::{Country, Email},
+    money::Money,
 };
 
 /// The time from the first attempt to the second. Longer than any attempt takes, so that two
@@ -26,6 +29,34 @@ named! {
         Invitation = "invitation",
         /// The user asked for a link to sign in.
         SignIn = "sign_in",
+        /// A dispute was opened.
+        Dispute = "dispute",
+        /// The balance was paid out.
+        Payout = "payout",
+        /// The bank returned a payout.
+        Return = "return",
+        /// An endpoint of an app was disabled, because its deliveries failed.
+        Webhook = "webhook",
+    }
+}
+
+impl MailKind {
+    /// The kinds that members choose to get.
+    pub const CHOICES: [Self; 4] = [Self::Dispute, Self::Payout, Self::Return, Self::Webhook];
+
+    /// Whether a new member gets mails of this kind: those that ask for something to be done.
+    pub fn is_default(self) -> bool {
+        matches!(self, Self::Dispute | Self::Return | Self::Webhook)
+    }
+
+    /// The kind of the mails about an event.
+    pub(crate) fn of(event: EventType) -> Option<Self> {
+        match event {
+            EventType::DisputeOpened => Some(Self::Dispute),
+            EventType::PayoutBooked => Some(Self::Payout),
+            EventType::PayoutReturned => Some(Self::Return),
+            _ => None,
+        }
     }
 }
 
@@ -40,6 +71,12 @@ group! {
         merchant: Option<String> = "merchant",
         /// The merchant's country.
         country: Option<Country> = "country",
+        /// The ID of the merchant.
+        page: Option<Id> = "page",
+        /// The amount of the dispute or payout.
+        money: Option<Money> = ..,
+        /// Until when the dispute can be answered.
+        answer_by: Option<Timestamp> = "answer_by",
         /// The name of the app that caused it, or the address of the user.
         actor: Option<String> = "actor",
         /// The ISO 639-1 code of its language, if the recipient chose one.

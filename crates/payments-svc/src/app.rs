@@ -10,6 +10,7 @@ mod declines;
 mod desk;
 mod error;
 mod lists;
+mod mails;
 mod merchants;
 mod movements;
 mod notifications;

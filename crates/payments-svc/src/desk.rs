@@ -19,6 +19,7 @@ use crate::{
 
 mod cookies;
 mod home;
+mod mails;
 mod movements;
 mod payments;
 mod problem;
@@ -54,6 +55,7 @@ pub(crate) fn router(
         .route("/", get(home::show))
         .route("/merchants/{merchant}/payments", get(payments::list))
         .route("/merchants/{merchant}/payments/{payment}", get(payments::show))
+        .route("/merchants/{merchant}/mails", get(mails::show).post(mails::save))
         .route(
             "/merchants/{merchant}/payments/{payment}/{movement}",
             get(movements::ask).post(movements::act),

@@ -81,6 +81,8 @@ pub(crate) struct Jobs {
     pub(crate) comparison_interval: Duration,
     /// Maximum number of outbox entries that are sent to an acquirer at the same time.
     pub(crate) outbox_concurrency: usize,
+    /// Whether mails to members can be sent: there is a mail server and a desk.
+    pub(crate) has_mail: bool,
     /// Whether apps can advance their sandbox clocks.
     pub(crate) sandbox_clock: bool,
     pub(crate) backlog_metrics: BacklogMetrics,
@@ -129,6 +131,11 @@ impl Jobs {
                 this.payments.finish_advances(this.authorization_ttl).await
             }));
         }
+        let (this, name) = job("telling members what has happened");
+        let lease = Lease::new(jobs.store.clone(), "notices");
+        tasks.spawn(every(FAST_INTERVAL, name, async move || {
+            lease.hold(this.payments.tell_members(this.has_mail)).await
+        }));
         let (this, name) = job("recording uses of API keys");
         tasks.spawn(every(FAST_INTERVAL, name, async move || {
             this.payments.record_api_key_uses().await

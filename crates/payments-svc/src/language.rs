@@ -169,6 +169,15 @@ messages! {
     sign_in_subject "sign-in-subject" ();
     sign_in_mail "sign-in-mail" ();
     sign_in_unexpected "sign-in-unexpected" ();
+    dispute_subject "dispute-subject" (merchant);
+    dispute_mail "dispute-mail" (amount, merchant, day);
+    payout_subject "payout-subject" (merchant);
+    payout_mail "payout-mail" (amount, merchant);
+    return_subject "return-subject" (merchant);
+    return_mail "return-mail" (amount, merchant);
+    webhook_subject "webhook-subject" (merchant);
+    webhook_mail "webhook-mail" (merchant);
+    more_at_desk "more-at-desk" ();
     sign_in "sign-in" ();
     email_address "email-address" ();
     email_address_hint "email-address-hint" ();
@@ -223,6 +232,14 @@ messages! {
     left_afterwards "left-afterwards" ();
     changed_meanwhile "changed-meanwhile" ();
     movement_refused "movement-refused" ();
+    mails "mails" ();
+    mails_hint "mails-hint" ();
+    mail_dispute "mail-dispute" ();
+    mail_payout "mail-payout" ();
+    mail_return "mail-return" ();
+    mail_webhook "mail-webhook" ();
+    save "save" ();
+    saved "saved" ();
 }
 
 impl Language {

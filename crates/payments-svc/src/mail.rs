@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use jiff::tz::TimeZone;
 use lettre::{
     Address, Message,
     message::{
@@ -124,8 +125,12 @@ impl Mailer {
     fn message(&self, mail: &Mail, link: Option<&Token>) -> Result<Message, MailError> {
         let Mail { id, to, language, country, .. } = mail;
         let to: Address = to.as_str().parse().map_err(MailError::Address)?;
-        let url = self.desk.as_ref().zip(link);
-        let url = url.map(|(desk, link)| format!("{desk}link/{}", link.expose()));
+        let url = self.desk.as_ref().and_then(|desk| match mail.kind {
+            MailKind::Invitation | MailKind::SignIn => {
+                link.map(|link| format!("{desk}link/{}", link.expose()))
+            }
+            _ => mail.page.map(|merchant| format!("{desk}merchants/{merchant}/payments")),
+        });
         let text = |language| text(mail, url.as_deref(), language);
         let english = Language::english();
         let (language, text) = match (language, country.as_ref().and_then(Language::of_country)) {
@@ -140,6 +145,10 @@ impl Mailer {
         let subject = match mail.kind {
             MailKind::Invitation => language.invitation_subject(merchant),
             MailKind::SignIn => language.sign_in_subject(),
+            MailKind::Dispute => language.dispute_subject(merchant),
+            MailKind::Payout => language.payout_subject(merchant),
+            MailKind::Return => language.return_subject(merchant),
+            MailKind::Webhook => language.webhook_subject(merchant),
         };
         Message::builder()
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
@@ -177,6 +186,19 @@ fn text(mail: &Mail, url: Option<&str>, language: &Language) -> String {
             };
             format!("{greeting}\n\n{invited}{how}\n\n{}\n", language.invitation_unexpected())
         }
+        (kind, url) => {
+            let money = mail.money.map(|money| language.money(money)).unwrap_or_default();
+            let day = mail.answer_by.map(|time| time.to_zoned(TimeZone::UTC).date());
+            let day = day.map(|day| day.to_string()).unwrap_or_default();
+            let told = match kind {
+                MailKind::Dispute => language.dispute_mail(money, merchant, day),
+                MailKind::Payout => language.payout_mail(money, merchant),
+                MailKind::Return => language.return_mail(money, merchant),
+                _ => language.webhook_mail(merchant),
+            };
+            let url = url.unwrap_or_default();
+            format!("{greeting}\n\n{told}\n\n{}\n\n{url}\n", language.more_at_desk())
+        }
     }
 }
 
@@ -200,6 +222,9 @@ mod tests {
             to: Email::new("ben@shop.example").unwrap(),
             merchant: Some("Corner shop".to_owned()),
             country: Some(Country::new(country).unwrap()),
+            page: None,
+            money: None,
+            answer_by: None,
             actor: app.map(str::to_owned),
             language: None,
             attempts: 1,

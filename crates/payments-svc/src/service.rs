@@ -226,6 +226,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         facts_interval: config.facts_interval,
         comparison_interval: config.comparison_interval,
         outbox_concurrency: config.outbox_concurrency.into(),
+        has_mail: mailer.as_ref().is_some_and(Mailer::has_desk),
         sandbox_clock: config.sandbox_clock,
         backlog_metrics: BacklogMetrics::new(&registry)?,
     };

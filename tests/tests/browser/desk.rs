@@ -109,6 +109,9 @@ async fn an_invited_user_signs_in_by_mail() {
                 page.click("main form button").await;
                 page.until("$('.done')").await;
                 looks_right(page, &axe, language).await;
+                page.click(".sections a[href$=mails]").await;
+                page.until("$('.boxes')").await;
+                looks_right(page, &axe, language).await;
                 page.go(&link).await;
                 looks_right(page, &axe, language).await;
                 page.go(&format!("{desk}/")).await;

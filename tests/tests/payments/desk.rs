@@ -9,6 +9,7 @@ use blackbox::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
+mod mails;
 mod money;
 
 /// A service with a desk, whose mail goes to this server.
@@ -468,7 +469,7 @@ async fn a_mail_with_a_link_is_neither_queued_twice_nor_sent_late() {
     let service = place.with("PAYMENTS_SMTP_URL", &server.url()).start().await;
     let queued = || service.data().number("SELECT count(*) FROM mails");
     process::until(async || queued() == 0).await;
-    let mails = server.mail_to(&ann);
+    let mails = server.received(&ann, 1).await;
     assert!(mails.len() == 1 && mails[0]["headers"]["subject"] != "Your link to sign in");
 }
 

@@ -221,6 +221,9 @@ async fn filled() -> Filled {
         "INSERT INTO sessions SELECT randomblob(32), id, 1, 2 FROM users LIMIT 1",
         "INSERT INTO mails (id, kind, user, actor, browser, language, created)
          SELECT id, 'sign_in', id, 'user', randomblob(32), 'en', 1 FROM users LIMIT 1",
+        "UPDATE mails SET object = id WHERE browser IS NOT NULL",
+        "INSERT INTO mail_choices SELECT merchant, 'payout', user FROM merchant_users LIMIT 1",
+        "INSERT INTO notices SELECT id, 'payout', id, id, id FROM merchants LIMIT 1",
     ] {
         assert_eq!(place.change(sql), 1, "{sql}");
     }

@@ -64,6 +64,7 @@ impl Action for AddUser {
                 kind: MailKind::Invitation,
                 user,
                 merchant: Some(merchant),
+                object: None,
                 actor: batch.actor,
                 browser: None,
                 language: None,

@@ -1,8 +1,8 @@
 use sql::group;
 
 use crate::{
-    DeliveryAttempt, DeliveryReport, MAX_WEBHOOKS, Retry,
-    write::{Action, AttemptRow, Batch, Needs, ProgressRow, Rejection, RetryRow},
+    DeliveryAttempt, DeliveryReport, MAX_WEBHOOKS, MailKind, Retry,
+    write::{Action, AttemptRow, Batch, Needs, NoticeRow, ProgressRow, Rejection, RetryRow},
 };
 
 /// Record results of deliveries. Rejected if they are of another epoch.
@@ -25,7 +25,7 @@ impl Action for RecordDeliveries {
     }
 
     fn ids(&self) -> usize {
-        self.0.attempts.len()
+        self.0.attempts.len().saturating_add(1)
     }
 
     fn cost(&self) -> (usize, usize) {
@@ -66,6 +66,9 @@ impl Action for RecordDeliveries {
         let disables_webhook = report.disables.is_some() && is_current && row.disabled.is_none();
         if disables_webhook {
             row.disabled = report.disables;
+            let (notice, kind) = (batch.id(), MailKind::Webhook);
+            let (app, object) = (Some(row.app), Some(row.id));
+            batch.rows.notices.insert(NoticeRow { id: notice, kind, merchant: None, app, object });
             batch.rows.webhooks.update(row);
         }
         Ok(DeliveriesRecorded { disables_webhook })

@@ -39,6 +39,7 @@ impl Action for RequestSignIn {
             kind,
             user,
             merchant: None,
+            object: None,
             actor,
             browser: Some(browser),
             language: Some(language.clone()),

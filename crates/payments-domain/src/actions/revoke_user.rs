@@ -1,9 +1,9 @@
 use crate::{
-    Id,
+    Id, MailKind,
     write::{Action, Batch, Needs, Rejection},
 };
 
-/// End the membership of a user, and delete the mails about it and the links of invitations.
+/// End the membership of a user, and delete the mails about it, the choice of mails and the links of invitations.
 #[derive(Debug)]
 pub struct RevokeUser {
     pub merchant: Id,
@@ -27,6 +27,9 @@ impl Action for RevokeUser {
             return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
         }
         batch.rows.merchant_users.delete((merchant, user));
+        for kind in MailKind::CHOICES {
+            batch.rows.mail_choices.delete((merchant, kind, user));
+        }
         let own = batch.rows.mails.iter();
         let own = own.filter(|row| (row.merchant, row.user) == (Some(merchant), user));
         let own: Vec<Id> = own.map(|row| row.id).collect();

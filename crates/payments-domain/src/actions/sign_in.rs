@@ -1,6 +1,6 @@
 use crate::{
-    Id, LinkKind, TokenDigest,
-    write::{Action, Batch, MerchantUser, Needs, Rejection, SessionRow},
+    Id, LinkKind, MailKind, TokenDigest,
+    write::{Action, Batch, MailChoice, MerchantUser, Needs, Rejection, SessionRow},
 };
 
 /// Use a link: begin a session, and accept memberships. Rejected with [`Rejection::NotFound`] if the
@@ -46,6 +46,11 @@ impl Action for SignIn {
                 if let Some(member) = member.filter(|member| member.accepted.is_none()) {
                     let accepted = Some(created);
                     batch.rows.merchant_users.update(MerchantUser { accepted, ..member });
+                    let kinds = MailKind::CHOICES.into_iter().filter(|kind| kind.is_default());
+                    for kind in kinds {
+                        let choice = MailChoice { merchant: *merchant, kind, user: *user };
+                        batch.rows.mail_choices.insert(choice);
+                    }
                 }
             }
         }

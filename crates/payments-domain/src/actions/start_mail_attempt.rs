@@ -35,15 +35,17 @@ impl Action for StartMailAttempt {
         let (row, mail) = found.ok_or(Rejection::NotFound)?;
         let attempts = row.attempts.saturating_add(1);
         let due = now.checked_add(Mail::retry_delay(attempts, jitter)).unwrap_or(Timestamp::MAX);
-        let (kind, until) = match row.kind {
-            MailKind::Invitation => (LinkKind::Invitation, LinkKind::Invitation.until(now)),
+        let ends = match row.kind {
+            MailKind::Invitation => Some((LinkKind::Invitation, now)),
             // Its time runs since the user asked.
-            MailKind::SignIn => (LinkKind::SignIn, LinkKind::SignIn.until(row.created)),
+            MailKind::SignIn => Some((LinkKind::SignIn, row.created)),
+            MailKind::Dispute | MailKind::Payout | MailKind::Return | MailKind::Webhook => None,
         };
-        let is_late = until <= now;
+        let ends = ends.map(|(kind, from)| (kind, kind.until(from)));
+        let is_late = ends.is_some_and(|(_, until)| until <= now);
         let mail = Mail { attempts, is_late, ..mail.clone() };
         let row = MailRow { attempts, due, ..row.clone() };
-        if let Some(digest) = link {
+        if let (Some(digest), Some((kind, until))) = (link, ends) {
             let MailRow { merchant, browser, .. } = row;
             batch.add_sign_in_link(SignInLinkRow {
                 digest,

@@ -25,12 +25,12 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, PendingRow, ProgressRow,
-    Rejection, RetriesOfWebhook, SessionRow, SignInLinkRow, WebhookRow, Write,
+    Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, NoticeRow, PendingRow,
+    ProgressRow, Rejection, RetriesOfWebhook, SessionRow, SignInLinkRow, WebhookRow, Write,
 };
 use crate::{
-    AcquirerKey, Actor, EventType, Fact, Id, MAX_LINKS, MAX_SESSIONS, Merchant, MovementError,
-    NewEvent, Overflow, Progress, TokenDigest, User, Webhook,
+    AcquirerKey, Actor, EventType, Fact, Id, MAX_LINKS, MAX_SESSIONS, MailKind, Merchant,
+    MovementError, NewEvent, Overflow, Progress, TokenDigest, User, Webhook,
 };
 
 /// The maximum of one row of a balance after a capture, in minor units, so that captures never make
@@ -108,6 +108,10 @@ impl Batch {
     pub(crate) fn add_event(&mut self, merchant: Id, event_type: EventType, fact: Fact) {
         let (id, created, actor) = (self.id(), self.loaded.now, self.actor);
         let event = NewEvent { id, merchant, created, event_type, actor, fact };
+        if let Some(kind) = MailKind::of(event_type) {
+            let (merchant, object) = (Some(merchant), event.fact.object().copied());
+            self.rows.notices.insert(NoticeRow { id, kind, merchant, app: None, object });
+        }
         self.rows.events.insert(event.into());
     }
 

@@ -18,20 +18,21 @@ use crate::{
     Amount, ApiKeyDigest, ApiKeyUse, Capabilities, Card, CardOnFile, Claim, Conclusion, Country,
     Currency, CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport,
     Descriptor, DisableReason, Email, EventType, EventTypes, Exchange, Expiry, Failures,
-    FraudReason, Iban, Id, LinkSecret, MerchantDetails, MerchantUpdate, Money, MovementRequest,
-    Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed, Pricing,
-    ProcessingError, Progress, Reason, Retry, ReturnReason, ReturnedTransfer, Scheme,
-    SendingReport, ThreeDSecure, Token, TokenDigest, WebhookDetails, WebhookSecret, WebhookUpdate,
-    WebhookUrl, Website,
+    FraudReason, Iban, Id, LinkSecret, MailKind, MerchantDetails, MerchantUpdate, Money,
+    MovementRequest, Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun,
+    Postponed, Pricing, ProcessingError, Progress, Reason, Retry, ReturnReason, ReturnedTransfer,
+    Scheme, SendingReport, ThreeDSecure, Token, TokenDigest, WebhookDetails, WebhookSecret,
+    WebhookUpdate, WebhookUrl, Website,
     actions::{
         AddApp, AddUser, AdvanceClock, ApproveMerchant, BeginPayment, ChallengePayment,
-        ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp, CreateMerchant, CreateSignInLink,
-        CreateWebhook, DeleteApiKey, DeleteEvents, DeleteKeys, DeleteWebhook, EndSessions,
-        FinishAdvance, HoldMerchant, Move, OpenPayoutRun, OpenSignInLink, PayOut, PreparePayment,
-        RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending, RefuseEntry,
-        ReleaseMerchant, RemoveMail, ReplayWebhook, RequestSignIn, ReturnPayout, RevokeApp,
-        RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetBank,
-        SetLinkSecret, SignIn, StartMailAttempt, UpdateMerchant, UpdateWebhook, UseSession,
+        ChooseMails, ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp, CreateMerchant,
+        CreateSignInLink, CreateWebhook, DeleteApiKey, DeleteEvents, DeleteKeys, DeleteWebhook,
+        EndSessions, FinishAdvance, HoldMerchant, Move, OpenPayoutRun, OpenSignInLink, PayOut,
+        PreparePayment, RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending,
+        RefuseEntry, ReleaseMerchant, RemoveMail, ReplayWebhook, RequestSignIn, ReturnPayout,
+        RevokeApp, RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition,
+        SetBank, SetLinkSecret, SignIn, StartMailAttempt, TellMembers, UpdateMerchant,
+        UpdateWebhook, UseSession,
     },
     hour_of,
     write::{AnyAction, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -82,6 +83,15 @@ const MEMBERS: Kinds = &[
         StartMailAttempt { mail, user, link: Some(it.token()), jitter }.into()
     }),
     (1, |it| RemoveMail(it.one(&it.tables.mails, 3)).into()),
+    (1, |it| {
+        let kinds = MailKind::CHOICES[..usize::from(it.second % 5)].to_vec();
+        ChooseMails { merchant: it.merchant(), user: it.user(), kinds }.into()
+    }),
+    (1, |it| {
+        let choices = it.tables.mail_choices.keys();
+        let members = choices.map(|(merchant, _, user)| (*user, *merchant)).take(3).collect();
+        TellMembers { notice: it.one(&it.tables.notices, 3), members }.into()
+    }),
 ];
 const SIGN_IN: Kinds = &[
     (1, add_user),

@@ -10,7 +10,7 @@ use sql::{Row, Rows, RowsByKey};
 
 use crate::{
     AcquirerId, AcquirerKey, Amounts, Capture, Decision, DisputeState, DisputedParts, Id, LineKind,
-    Mail, PayoutRequest, RefusedStep, Transaction, TransactionState, User,
+    Mail, Money, PayoutRequest, RefusedStep, Transaction, TransactionState, User,
     write::{
         Answer, CapturesToLoad, Changes, DisputeRow, ExpiryRow, KeyRow, KeyState, LineRow,
         LoadedRows, LoadedTransaction, MailRow, Needs, NotificationRow, PayoutRow, PayoutRunRow,
@@ -139,6 +139,8 @@ impl Tables {
                 payouts: self.payouts.keys().copied().collect(),
                 notifications: self.notifications.keys().cloned().collect(),
                 merchant_users: self.merchant_users.keys().copied().collect(),
+                mail_choices: self.mail_choices.keys().copied().collect(),
+                notices: self.notices.keys().copied().collect(),
                 merchant_apps: self.merchant_apps.keys().copied().collect(),
                 used_links: self.used_links.keys().copied().collect(),
                 keys: self.keys.keys().cloned().collect(),
@@ -258,8 +260,17 @@ impl Tables {
     fn mail(&self, row: &MailRow) -> Mail {
         let details = row.merchant.map(|merchant| &self.merchants[&merchant].details);
         let app = row.actor.id.and_then(|id| self.apps.get(&id)?.name.clone());
+        let dispute = row.object.and_then(|object| self.disputes.get(&object));
+        let disputed = dispute.map(|row| Money {
+            currency: self.transactions[&row.transaction].currency,
+            minor: row.amount,
+        });
+        let payout = row.object.and_then(|object| self.payouts.get(&object));
         Mail {
             id: row.id,
+            page: row.merchant,
+            money: disputed.or(payout.map(|row| row.transfer.amount)),
+            answer_by: dispute.map(|row| row.due),
             kind: row.kind,
             to: self.users[&row.user].email.clone(),
             merchant: details.map(|details| details.title().to_owned()),

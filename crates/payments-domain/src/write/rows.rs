@@ -28,6 +28,7 @@ rows! {
         mails_of_members: MailsOfMember,
         mails_of_users: MailsOfUser,
         mails: MailRow,
+        notices: NoticeRow,
         sign_in_links: SignInLinkRow,
         sessions: SessionRow,
         webhooks: WebhookRow,
@@ -59,6 +60,7 @@ rows! {
         payout_runs: PayoutRunRow,
         notifications: NotificationRow,
         merchant_users: MerchantUser,
+        mail_choices: MailChoice,
         merchant_apps: MerchantApp,
         used_links: UsedLink,
         keys: KeyRow,
@@ -194,6 +196,8 @@ row! {
             user: Id = "user",
             /// The merchant that it is about.
             merchant: Option<Id> = "merchant",
+            /// The dispute or payout that it is about.
+            object: Option<Id> = "object",
             /// The app or user that caused it.
             actor: Actor = ..,
             /// The browser that may use its link. `None`: any.
@@ -222,6 +226,28 @@ row! {
     /// All mails of a kind to a user, to delete them.
     pub struct MailsOfUser in "mails" {
         key { user: Id = "user", kind: MailKind = "kind" }
+    }
+}
+
+row! {
+    /// A member of a merchant wants mails of this kind.
+    pub struct MailChoice in "mail_choices" {
+        key { merchant: Id = "merchant", kind: MailKind = "kind", user: Id = "user" }
+    }
+}
+
+row! {
+    /// A fact of which a job tells the members who want mails about it.
+    pub struct NoticeRow in "notices" {
+        key { id: Id = "id" }
+        fixed {
+            kind: MailKind = "kind",
+            /// `None`: all merchants of the app.
+            merchant: Option<Id> = "merchant",
+            app: Option<Id> = "app",
+            /// The dispute, payout or endpoint.
+            object: Option<Id> = "object",
+        }
     }
 }
 

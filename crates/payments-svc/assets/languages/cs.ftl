@@ -100,6 +100,15 @@ invitation-link = Chcete-li přijmout pozvánku a přihlásit se, otevřete do 7
 sign-in-subject = Váš odkaz pro přihlášení
 sign-in-mail = otevřete tuto stránku do 15 minut v prohlížeči, ve kterém jste o odkaz požádali:
 sign-in-unexpected = Pokud jste o tento odkaz nežádali, můžete tuto zprávu ignorovat. Bez odkazu se nikdo nemůže přihlásit.
+dispute-subject = Spor o platbu obchodu { $merchant }
+dispute-mail = Zákazník rozporuje { $amount } z platby obchodu { $merchant }. Odpovědět lze do { $day }.
+payout-subject = Výplata pro { $merchant }
+payout-mail = { $amount } je na cestě na bankovní účet obchodu { $merchant }.
+return-subject = Výplata pro { $merchant } se vrátila
+return-mail = Banka vrátila { $amount }, které byly vyplaceny obchodu { $merchant }. Další výplaty čekají, dokud nebude bankovní účet správný.
+webhook-subject = Webhook obchodu { $merchant } je vypnutý
+webhook-mail = Webhook aplikace obchodu { $merchant } je vypnutý, protože jeho doručení selhala. Aplikace se už o platbách nedozví.
+more-at-desk = Více najdete v administraci, kde si také zvolíte, které zprávy dostáváte:
 
 ## Desk: sign in
 
@@ -166,3 +175,14 @@ available = K dispozici
 left-afterwards = Poté zbývá
 changed-meanwhile = Platba se mezitím změnila. Zkontrolujte částku.
 movement-refused = To už není možné, nebo ne s touto částkou.
+
+## Desk: mails
+
+mails = E-maily
+mails-hint = Které e-maily o tomto obchodu chcete dostávat?
+mail-dispute = Zákazník rozporuje platbu
+mail-payout = Zůstatek byl vyplacen
+mail-return = Výplata se vrátila
+mail-webhook = Webhook je vypnutý
+save = Uložit
+saved = Uloženo

@@ -99,6 +99,15 @@ invitation-link = Åbn denne side inden for 72 timer for at acceptere invitation
 sign-in-subject = Dit link til at logge ind
 sign-in-mail = Åbn denne side inden for 15 minutter i den browser, hvor du bad om linket:
 sign-in-unexpected = Hvis du ikke har bedt om dette link, kan du se bort fra denne besked. Ingen kan logge ind uden linket.
+dispute-subject = Indsigelse mod en betaling til { $merchant }
+dispute-mail = En kunde gør indsigelse mod { $amount } af en betaling til { $merchant }. Den kan besvares indtil { $day }.
+payout-subject = Udbetaling til { $merchant }
+payout-mail = { $amount } er på vej til bankkontoen for { $merchant }.
+return-subject = En udbetaling til { $merchant } kom retur
+return-mail = Banken sendte { $amount } retur, som var udbetalt til { $merchant }. Flere udbetalinger venter, til bankkontoen er rigtig.
+webhook-subject = En webhook for { $merchant } er deaktiveret
+webhook-mail = En webhook for en app for { $merchant } er deaktiveret, fordi dens leveringer mislykkedes. Appen hører ikke længere om betalinger.
+more-at-desk = Du finder mere i administrationen, hvor du også vælger, hvilke beskeder du får:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Til rådighed
 left-afterwards = Resterer derefter
 changed-meanwhile = Betalingen er ændret i mellemtiden. Kontrollér beløbet.
 movement-refused = Det er ikke længere muligt, eller ikke med dette beløb.
+
+## Desk: mails
+
+mails = E-mails
+mails-hint = Hvilke e-mails om denne butik vil du have?
+mail-dispute = En kunde gør indsigelse mod en betaling
+mail-payout = Saldoen er udbetalt
+mail-return = En udbetaling kom retur
+mail-webhook = En webhook er deaktiveret
+save = Gem
+saved = Gemt

@@ -99,6 +99,15 @@ invitation-link = Öffnen Sie diese Seite innerhalb von 72 Stunden, um die Einla
 sign-in-subject = Ihr Link zur Anmeldung
 sign-in-mail = öffnen Sie diese Seite innerhalb von 15 Minuten in dem Browser, in dem Sie den Link angefordert haben:
 sign-in-unexpected = Wenn Sie diesen Link nicht angefordert haben, können Sie diese Nachricht ignorieren. Ohne den Link kann sich niemand anmelden.
+dispute-subject = Anfechtung einer Zahlung an { $merchant }
+dispute-mail = Ein Kunde ficht { $amount } einer Zahlung an { $merchant } an. Sie kann bis { $day } beantwortet werden.
+payout-subject = Auszahlung an { $merchant }
+payout-mail = { $amount } sind unterwegs zum Bankkonto von { $merchant }.
+return-subject = Eine Auszahlung an { $merchant } kam zurück
+return-mail = Die Bank hat { $amount } zurückgeschickt, die an { $merchant } ausgezahlt wurden. Weitere Auszahlungen warten, bis das Bankkonto stimmt.
+webhook-subject = Ein Webhook von { $merchant } ist abgeschaltet
+webhook-mail = Ein Webhook einer App von { $merchant } ist abgeschaltet, weil seine Zustellungen fehlschlugen. Die App erfährt nichts mehr von Zahlungen.
+more-at-desk = Mehr finden Sie in der Verwaltung. Dort wählen Sie auch, welche Nachrichten Sie bekommen:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Verfügbar
 left-afterwards = Danach übrig
 changed-meanwhile = Die Zahlung hat sich inzwischen geändert. Prüfen Sie den Betrag.
 movement-refused = Das ist nicht mehr möglich, oder nicht mit diesem Betrag.
+
+## Desk: mails
+
+mails = E-Mails
+mails-hint = Welche E-Mails über diesen Shop möchten Sie?
+mail-dispute = Ein Kunde ficht eine Zahlung an
+mail-payout = Das Guthaben wird ausgezahlt
+mail-return = Eine Auszahlung kam zurück
+mail-webhook = Ein Webhook ist abgeschaltet
+save = Speichern
+saved = Gespeichert

@@ -113,6 +113,18 @@ sign-in-subject = Your link to sign in
 # Follows the greeting of an invitation. A web address follows, so it ends with a colon
 sign-in-mail = Open this page within 15 minutes, in the browser in which you asked for it:
 sign-in-unexpected = If you did not ask for this link, you can ignore this message. Nobody can sign in without the link.
+# $merchant: the merchant's name or website; $amount: an amount with its currency; $day: a date such as 2026-12-05.
+# A dispute: the customer's bank takes the money of a payment back
+dispute-subject = Dispute about a payment of { $merchant }
+dispute-mail = A customer disputes { $amount } of a payment of { $merchant }. It can be answered until { $day }.
+payout-subject = Payout to { $merchant }
+payout-mail = { $amount } are on the way to the bank account of { $merchant }.
+return-subject = A payout to { $merchant } came back
+return-mail = The bank sent back { $amount } that were paid out to { $merchant }. Further payouts wait until the bank account is right.
+webhook-subject = A webhook of { $merchant } is disabled
+webhook-mail = A webhook of an app of { $merchant } is disabled, because its deliveries failed. The app does not hear of payments any more.
+# A web address follows, so it ends with a colon
+more-at-desk = You find more at the desk, where you also choose which messages you get:
 
 ## Desk: sign in
 
@@ -195,3 +207,15 @@ available = Available
 left-afterwards = Left afterwards
 changed-meanwhile = The payment has changed in the meantime. Check the amount.
 movement-refused = This is not possible any more, or not with this amount.
+
+## Desk: mails
+
+# A heading and a link: the e-mails that the user gets
+mails = E-mails
+mails-hint = Which e-mails about this shop do you want?
+mail-dispute = A customer disputes a payment
+mail-payout = The balance is paid out
+mail-return = A payout came back
+mail-webhook = A webhook is disabled
+save = Save
+saved = Saved

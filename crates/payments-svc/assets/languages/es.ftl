@@ -99,6 +99,15 @@ invitation-link = Abra esta página en un plazo de 72 horas para aceptar la invi
 sign-in-subject = Su enlace para iniciar sesión
 sign-in-mail = Abra esta página en un plazo de 15 minutos, en el navegador en el que solicitó el enlace:
 sign-in-unexpected = Si no ha solicitado este enlace, puede ignorar este mensaje. Nadie puede iniciar sesión sin el enlace.
+dispute-subject = Disputa sobre un pago de { $merchant }
+dispute-mail = Un cliente disputa { $amount } de un pago de { $merchant }. Se puede responder hasta el { $day }.
+payout-subject = Abono a { $merchant }
+payout-mail = { $amount } están en camino a la cuenta bancaria de { $merchant }.
+return-subject = Un abono a { $merchant } fue devuelto
+return-mail = El banco devolvió { $amount } que se habían abonado a { $merchant }. Los siguientes abonos esperan hasta que la cuenta bancaria sea correcta.
+webhook-subject = Un webhook de { $merchant } está desactivado
+webhook-mail = Un webhook de una aplicación de { $merchant } está desactivado porque sus entregas fallaron. La aplicación ya no se entera de los pagos.
+more-at-desk = Encontrará más en el panel, donde también elige qué mensajes recibe:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Disponible
 left-afterwards = Queda después
 changed-meanwhile = El pago ha cambiado entretanto. Compruebe el importe.
 movement-refused = Esto ya no es posible, o no con este importe.
+
+## Desk: mails
+
+mails = Correos
+mails-hint = ¿Qué correos sobre esta tienda desea?
+mail-dispute = Un cliente disputa un pago
+mail-payout = El saldo se abona
+mail-return = Un abono fue devuelto
+mail-webhook = Un webhook está desactivado
+save = Guardar
+saved = Guardado

@@ -98,6 +98,15 @@ invitation-link = Kutse vastuvõtmiseks ja sisselogimiseks avage see leht 72 tun
 sign-in-subject = Teie sisselogimislink
 sign-in-mail = Avage see leht 15 minuti jooksul brauseris, milles te lingi küsisite:
 sign-in-unexpected = Kui te seda linki ei küsinud, võite selle kirja tähelepanuta jätta. Ilma lingita ei saa keegi sisse logida.
+dispute-subject = Vaidlustus poe { $merchant } makse kohta
+dispute-mail = Klient vaidlustab { $amount } poe { $merchant } maksest. Vastata saab kuni { $day }.
+payout-subject = Väljamakse poele { $merchant }
+payout-mail = { $amount } on teel poe { $merchant } pangakontole.
+return-subject = Väljamakse poele { $merchant } tuli tagasi
+return-mail = Pank saatis tagasi { $amount }, mis maksti välja poele { $merchant }. Järgmised väljamaksed ootavad, kuni pangakonto on õige.
+webhook-subject = Poe { $merchant } veebihaak on välja lülitatud
+webhook-mail = Poe { $merchant } rakenduse veebihaak on välja lülitatud, sest selle saadetised ebaõnnestusid. Rakendus ei saa enam maksetest teada.
+more-at-desk = Rohkem leiate haldusest, kus valite ka, milliseid teateid saate:
 
 ## Desk: sign in
 
@@ -164,3 +173,14 @@ available = Saadaval
 left-afterwards = Alles pärast seda
 changed-meanwhile = Makse on vahepeal muutunud. Kontrollige summat.
 movement-refused = See ei ole enam võimalik või mitte selle summaga.
+
+## Desk: mails
+
+mails = E-kirjad
+mails-hint = Milliseid e-kirju selle poe kohta soovite?
+mail-dispute = Klient vaidlustab makse
+mail-payout = Saldo makstakse välja
+mail-return = Väljamakse tuli tagasi
+mail-webhook = Veebihaak on välja lülitatud
+save = Salvesta
+saved = Salvestatud

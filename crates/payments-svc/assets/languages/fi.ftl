@@ -98,6 +98,15 @@ invitation-link = Hyväksy kutsu ja kirjaudu sisään avaamalla tämä sivu 72 t
 sign-in-subject = Kirjautumislinkkisi
 sign-in-mail = Avaa tämä sivu 15 minuutin kuluessa samalla selaimella, jolla pyysit linkkiä:
 sign-in-unexpected = Jos et pyytänyt tätä linkkiä, voit jättää tämän viestin huomiotta. Kukaan ei voi kirjautua sisään ilman linkkiä.
+dispute-subject = Riitautus kauppiaan { $merchant } maksusta
+dispute-mail = Asiakas riitauttaa { $amount } kauppiaan { $merchant } maksusta. Siihen voi vastata { $day } asti.
+payout-subject = Tilitys kauppiaalle { $merchant }
+payout-mail = { $amount } on matkalla kauppiaan { $merchant } pankkitilille.
+return-subject = Tilitys kauppiaalle { $merchant } palautui
+return-mail = Pankki palautti { $amount }, joka oli tilitetty kauppiaalle { $merchant }. Seuraavat tilitykset odottavat, kunnes pankkitili on oikein.
+webhook-subject = Kauppiaan { $merchant } webhook on poistettu käytöstä
+webhook-mail = Kauppiaan { $merchant } sovelluksen webhook on poistettu käytöstä, koska sen toimitukset epäonnistuivat. Sovellus ei enää saa tietoa maksuista.
+more-at-desk = Lisää löydät hallinnasta, jossa valitset myös, mitä viestejä saat:
 
 ## Desk: sign in
 
@@ -164,3 +173,14 @@ available = Käytettävissä
 left-afterwards = Jäljellä sen jälkeen
 changed-meanwhile = Maksu on sillä välin muuttunut. Tarkista summa.
 movement-refused = Tämä ei ole enää mahdollista tai ei tällä summalla.
+
+## Desk: mails
+
+mails = Sähköpostit
+mails-hint = Mitä sähköposteja haluat tästä kaupasta?
+mail-dispute = Asiakas riitauttaa maksun
+mail-payout = Saldo tilitetään
+mail-return = Tilitys palautui
+mail-webhook = Webhook on poistettu käytöstä
+save = Tallenna
+saved = Tallennettu

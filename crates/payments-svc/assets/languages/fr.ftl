@@ -99,6 +99,15 @@ invitation-link = Ouvrez cette page dans les 72 heures pour accepter l’invitat
 sign-in-subject = Votre lien de connexion
 sign-in-mail = Ouvrez cette page dans les 15 minutes, dans le navigateur où vous avez demandé le lien :
 sign-in-unexpected = Si vous n’avez pas demandé ce lien, vous pouvez ignorer ce message. Personne ne peut se connecter sans ce lien.
+dispute-subject = Litige sur un paiement de { $merchant }
+dispute-mail = Un client conteste { $amount } d’un paiement de { $merchant }. Vous pouvez répondre jusqu’au { $day }.
+payout-subject = Versement à { $merchant }
+payout-mail = { $amount } sont en route vers le compte bancaire de { $merchant }.
+return-subject = Un versement à { $merchant } est revenu
+return-mail = La banque a renvoyé { $amount } versés à { $merchant }. Les prochains versements attendent que le compte bancaire soit correct.
+webhook-subject = Un webhook de { $merchant } est désactivé
+webhook-mail = Un webhook d’une application de { $merchant } est désactivé, car ses envois ont échoué. L’application n’est plus informée des paiements.
+more-at-desk = Vous en trouverez plus dans l’espace de gestion, où vous choisissez aussi vos messages :
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Disponible
 left-afterwards = Reste ensuite
 changed-meanwhile = Le paiement a changé entre-temps. Vérifiez le montant.
 movement-refused = Ce n’est plus possible, ou pas avec ce montant.
+
+## Desk: mails
+
+mails = E-mails
+mails-hint = Quels e-mails sur cette boutique souhaitez-vous ?
+mail-dispute = Un client conteste un paiement
+mail-payout = Le solde est versé
+mail-return = Un versement est revenu
+mail-webhook = Un webhook est désactivé
+save = Enregistrer
+saved = Enregistré

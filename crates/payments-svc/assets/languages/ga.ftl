@@ -99,6 +99,15 @@ invitation-link = Oscail an leathanach seo laistigh de 72 uair an chloig chun gl
 sign-in-subject = Do nasc chun logáil isteach
 sign-in-mail = Oscail an leathanach seo laistigh de 15 nóiméad, sa bhrabhsálaí inar iarr tú an nasc:
 sign-in-unexpected = Murar iarr tú an nasc seo, is féidir leat neamhaird a dhéanamh den teachtaireacht seo. Ní féidir le duine ar bith logáil isteach gan an nasc.
+dispute-subject = Díospóid faoi íocaíocht de chuid { $merchant }
+dispute-mail = Tá custaiméir ag conspóid { $amount } d’íocaíocht de chuid { $merchant }. Is féidir freagra a thabhairt go dtí { $day }.
+payout-subject = Íocaíocht amach chuig { $merchant }
+payout-mail = Tá { $amount } ar an mbealach chuig cuntas bainc { $merchant }.
+return-subject = Tháinig íocaíocht amach chuig { $merchant } ar ais
+return-mail = Sheol an banc { $amount } ar ais a íocadh amach chuig { $merchant }. Fanfaidh íocaíochtaí amach eile go dtí go mbeidh an cuntas bainc i gceart.
+webhook-subject = Tá webhook de chuid { $merchant } díchumasaithe
+webhook-mail = Tá webhook d’aip de chuid { $merchant } díchumasaithe, mar gur theip ar a sheachadtaí. Ní chloiseann an aip faoi íocaíochtaí a thuilleadh.
+more-at-desk = Tá tuilleadh ag an deasc, áit a roghnaíonn tú freisin cé na teachtaireachtaí a fhaigheann tú:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Ar fáil
 left-afterwards = Fágtha ina dhiaidh sin
 changed-meanwhile = D’athraigh an íocaíocht idir an dá linn. Seiceáil an méid.
 movement-refused = Ní féidir é seo a thuilleadh, nó ní féidir leis an méid seo.
+
+## Desk: mails
+
+mails = Ríomhphoist
+mails-hint = Cé na ríomhphoist faoin siopa seo atá uait?
+mail-dispute = Tá custaiméir ag conspóid íocaíochta
+mail-payout = Íoctar amach an t-iarmhéid
+mail-return = Tháinig íocaíocht amach ar ais
+mail-webhook = Tá webhook díchumasaithe
+save = Sábháil
+saved = Sábháilte

@@ -100,6 +100,15 @@ invitation-link = Otvorite ovu stranicu u roku od 72 sata kako biste prihvatili 
 sign-in-subject = Vaša poveznica za prijavu
 sign-in-mail = otvorite ovu stranicu u roku od 15 minuta u pregledniku u kojem ste zatražili poveznicu:
 sign-in-unexpected = Ako niste zatražili ovu poveznicu, možete zanemariti ovu poruku. Bez poveznice se nitko ne može prijaviti.
+dispute-subject = Osporeno plaćanje trgovine { $merchant }
+dispute-mail = Kupac osporava { $amount } plaćanja trgovine { $merchant }. Možete odgovoriti do { $day }.
+payout-subject = Isplata za { $merchant }
+payout-mail = { $amount } je na putu na bankovni račun trgovine { $merchant }.
+return-subject = Isplata za { $merchant } je vraćena
+return-mail = Banka je vratila { $amount } isplaćenih trgovini { $merchant }. Daljnje isplate čekaju dok bankovni račun ne bude ispravan.
+webhook-subject = Webhook trgovine { $merchant } je isključen
+webhook-mail = Webhook aplikacije trgovine { $merchant } je isključen jer njegove isporuke nisu uspjele. Aplikacija više ne saznaje za plaćanja.
+more-at-desk = Više ćete pronaći u upravljanju, gdje birate i koje poruke dobivate:
 
 ## Desk: sign in
 
@@ -166,3 +175,14 @@ available = Dostupno
 left-afterwards = Preostaje nakon toga
 changed-meanwhile = Plaćanje se u međuvremenu promijenilo. Provjerite iznos.
 movement-refused = To više nije moguće ili nije moguće s ovim iznosom.
+
+## Desk: mails
+
+mails = E-poruke
+mails-hint = Koje e-poruke o ovoj trgovini želite?
+mail-dispute = Kupac osporava plaćanje
+mail-payout = Saldo se isplaćuje
+mail-return = Isplata je vraćena
+mail-webhook = Webhook je isključen
+save = Spremi
+saved = Spremljeno

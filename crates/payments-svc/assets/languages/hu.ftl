@@ -98,6 +98,15 @@ invitation-link = A meghívó elfogadásához és a bejelentkezéshez nyissa meg
 sign-in-subject = Az Ön bejelentkezési linkje
 sign-in-mail = Nyissa meg ezt az oldalt 15 percen belül abban a böngészőben, amelyikben a linket kérte:
 sign-in-unexpected = Ha nem Ön kérte ezt a linket, ezt az üzenetet figyelmen kívül hagyhatja. A link nélkül senki sem tud bejelentkezni.
+dispute-subject = Vitatott fizetés: { $merchant }
+dispute-mail = Egy vásárló vitatja { $merchant } egyik fizetéséből ezt az összeget: { $amount }. Eddig lehet válaszolni: { $day }.
+payout-subject = Kifizetés: { $merchant }
+payout-mail = { $amount } úton van { $merchant } bankszámlájára.
+return-subject = Visszajött egy kifizetés: { $merchant }
+return-mail = A bank visszaküldte a(z) { $merchant } részére kifizetett összeget: { $amount }. A további kifizetések várnak, amíg a bankszámla helyes nem lesz.
+webhook-subject = Letiltott webhook: { $merchant }
+webhook-mail = { $merchant } egyik alkalmazásának webhookja le van tiltva, mert a kézbesítései sikertelenek voltak. Az alkalmazás már nem értesül a fizetésekről.
+more-at-desk = Többet a kezelőfelületen talál, ahol azt is kiválaszthatja, milyen üzeneteket kap:
 
 ## Desk: sign in
 
@@ -164,3 +173,14 @@ available = Elérhető
 left-afterwards = Ezután marad
 changed-meanwhile = A fizetés időközben megváltozott. Ellenőrizze az összeget.
 movement-refused = Ez már nem lehetséges, vagy nem ezzel az összeggel.
+
+## Desk: mails
+
+mails = E-mailek
+mails-hint = Milyen e-maileket szeretne erről az üzletről?
+mail-dispute = Egy vásárló vitat egy fizetést
+mail-payout = Az egyenleg kifizetése
+mail-return = Visszajött egy kifizetés
+mail-webhook = Letiltott webhook
+save = Mentés
+saved = Mentve

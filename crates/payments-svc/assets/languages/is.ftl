@@ -99,6 +99,15 @@ invitation-link = Opnaðu þessa síðu innan 72 klukkustunda til að þiggja bo
 sign-in-subject = Hlekkurinn þinn til innskráningar
 sign-in-mail = Opnaðu þessa síðu innan 15 mínútna, í vafranum þar sem þú baðst um hlekkinn:
 sign-in-unexpected = Ef þú baðst ekki um þennan hlekk geturðu hunsað þessi skilaboð. Enginn getur skráð sig inn án hlekksins.
+dispute-subject = Ágreiningur um greiðslu til { $merchant }
+dispute-mail = Viðskiptavinur véfengir { $amount } af greiðslu til { $merchant }. Hægt er að svara til { $day }.
+payout-subject = Útborgun til { $merchant }
+payout-mail = { $amount } eru á leið inn á bankareikning { $merchant }.
+return-subject = Útborgun til { $merchant } kom til baka
+return-mail = Bankinn sendi til baka { $amount } sem greidd voru út til { $merchant }. Frekari útborganir bíða þar til bankareikningurinn er réttur.
+webhook-subject = Vefkrókur { $merchant } er óvirkur
+webhook-mail = Vefkrókur smáforrits { $merchant } er óvirkur, því sendingar hans mistókust. Smáforritið fréttir ekki lengur af greiðslum.
+more-at-desk = Þú finnur meira í stjórnborðinu, þar sem þú velur líka hvaða skilaboð þú færð:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Til ráðstöfunar
 left-afterwards = Eftir á
 changed-meanwhile = Greiðslan hefur breyst í millitíðinni. Athugaðu upphæðina.
 movement-refused = Þetta er ekki lengur hægt, eða ekki með þessari upphæð.
+
+## Desk: mails
+
+mails = Tölvupóstur
+mails-hint = Hvaða tölvupóst um þessa verslun viltu fá?
+mail-dispute = Viðskiptavinur véfengir greiðslu
+mail-payout = Staðan er greidd út
+mail-return = Útborgun kom til baka
+mail-webhook = Vefkrókur er óvirkur
+save = Vista
+saved = Vistað

@@ -99,6 +99,15 @@ invitation-link = Apra questa pagina entro 72 ore per accettare l’invito e acc
 sign-in-subject = Il suo link per accedere
 sign-in-mail = apra questa pagina entro 15 minuti, nel browser in cui ha richiesto il link:
 sign-in-unexpected = Se non ha richiesto questo link, può ignorare questo messaggio. Nessuno può accedere senza il link.
+dispute-subject = Contestazione di un pagamento di { $merchant }
+dispute-mail = Un cliente contesta { $amount } di un pagamento di { $merchant }. È possibile rispondere fino al { $day }.
+payout-subject = Versamento a { $merchant }
+payout-mail = { $amount } sono in arrivo sul conto bancario di { $merchant }.
+return-subject = Un versamento a { $merchant } è tornato indietro
+return-mail = La banca ha restituito { $amount } versati a { $merchant }. Gli altri versamenti attendono finché il conto bancario non è corretto.
+webhook-subject = Un webhook di { $merchant } è disattivato
+webhook-mail = Un webhook di un’app di { $merchant } è disattivato, perché le sue consegne sono fallite. L’app non viene più informata dei pagamenti.
+more-at-desk = Trova di più nel pannello, dove sceglie anche quali messaggi ricevere:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Disponibile
 left-afterwards = Rimane dopo
 changed-meanwhile = Il pagamento è cambiato nel frattempo. Controlli l’importo.
 movement-refused = Non è più possibile, o non con questo importo.
+
+## Desk: mails
+
+mails = E-mail
+mails-hint = Quali e-mail su questo negozio desidera?
+mail-dispute = Un cliente contesta un pagamento
+mail-payout = Il saldo viene versato
+mail-return = Un versamento è tornato indietro
+mail-webhook = Un webhook è disattivato
+save = Salva
+saved = Salvato

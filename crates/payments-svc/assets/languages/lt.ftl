@@ -100,6 +100,15 @@ invitation-link = Norėdami priimti kvietimą ir prisijungti, per 72 valandas at
 sign-in-subject = Jūsų prisijungimo nuoroda
 sign-in-mail = Per 15 minučių atverkite šį puslapį naršyklėje, kurioje paprašėte nuorodos:
 sign-in-unexpected = Jei šios nuorodos neprašėte, galite į šį laišką nekreipti dėmesio. Be nuorodos niekas negali prisijungti.
+dispute-subject = Ginčijamas „{ $merchant }“ mokėjimas
+dispute-mail = Klientas ginčija { $amount } iš „{ $merchant }“ mokėjimo. Atsakyti galima iki { $day }.
+payout-subject = Išmokėjimas „{ $merchant }“
+payout-mail = { $amount } pakeliui į „{ $merchant }“ banko sąskaitą.
+return-subject = Išmokėjimas „{ $merchant }“ grįžo
+return-mail = Bankas grąžino { $amount }, išmokėtus „{ $merchant }“. Kiti išmokėjimai laukia, kol banko sąskaita bus teisinga.
+webhook-subject = „{ $merchant }“ webhook išjungtas
+webhook-mail = „{ $merchant }“ programėlės webhook išjungtas, nes jo pristatymai nepavyko. Programėlė nebegauna žinių apie mokėjimus.
+more-at-desk = Daugiau rasite valdymo puslapyje, kur taip pat pasirenkate, kokius pranešimus gauti:
 
 ## Desk: sign in
 
@@ -166,3 +175,14 @@ available = Galima
 left-afterwards = Lieka po to
 changed-meanwhile = Mokėjimas tuo metu pasikeitė. Patikrinkite sumą.
 movement-refused = To nebegalima padaryti arba negalima su šia suma.
+
+## Desk: mails
+
+mails = El. laiškai
+mails-hint = Kokių el. laiškų apie šią parduotuvę norite?
+mail-dispute = Klientas ginčija mokėjimą
+mail-payout = Likutis išmokamas
+mail-return = Išmokėjimas grįžo
+mail-webhook = Webhook išjungtas
+save = Išsaugoti
+saved = Išsaugota

@@ -99,6 +99,15 @@ invitation-link = Lai pieņemtu uzaicinājumu un pieslēgtos, atveriet šo lapu 
 sign-in-subject = Jūsu pieslēgšanās saite
 sign-in-mail = Atveriet šo lapu 15 minūšu laikā pārlūkprogrammā, kurā pieprasījāt saiti:
 sign-in-unexpected = Ja šo saiti nepieprasījāt, varat šo ziņu neņemt vērā. Bez saites neviens nevar pieslēgties.
+dispute-subject = Strīds par { $merchant } maksājumu
+dispute-mail = Klients apstrīd { $amount } no { $merchant } maksājuma. Atbildēt var līdz { $day }.
+payout-subject = Izmaksa { $merchant }
+payout-mail = { $amount } ir ceļā uz { $merchant } bankas kontu.
+return-subject = Izmaksa { $merchant } atgriezās
+return-mail = Banka atsūtīja atpakaļ { $amount }, kas bija izmaksāti { $merchant }. Nākamās izmaksas gaida, līdz bankas konts būs pareizs.
+webhook-subject = { $merchant } tīmekļa āķis ir atspējots
+webhook-mail = { $merchant } lietotnes tīmekļa āķis ir atspējots, jo tā piegādes neizdevās. Lietotne vairs neuzzina par maksājumiem.
+more-at-desk = Vairāk atradīsiet pārvaldībā, kur arī izvēlaties, kurus ziņojumus saņemt:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Pieejams
 left-afterwards = Pēc tam paliek
 changed-meanwhile = Maksājums pa to laiku ir mainījies. Pārbaudiet summu.
 movement-refused = Tas vairs nav iespējams vai nav iespējams ar šo summu.
+
+## Desk: mails
+
+mails = E-pasti
+mails-hint = Kurus e-pastus par šo veikalu vēlaties?
+mail-dispute = Klients apstrīd maksājumu
+mail-payout = Atlikums tiek izmaksāts
+mail-return = Izmaksa atgriezās
+mail-webhook = Tīmekļa āķis ir atspējots
+save = Saglabāt
+saved = Saglabāts

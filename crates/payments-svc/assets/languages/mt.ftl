@@ -99,6 +99,15 @@ invitation-link = Iftaħ din il-paġna fi żmien 72 siegħa biex taċċetta l-is
 sign-in-subject = Il-ħolqa tiegħek biex tidħol
 sign-in-mail = Iftaħ din il-paġna fi żmien 15-il minuta, fil-browser li minnu tlabt il-ħolqa:
 sign-in-unexpected = Jekk ma tlabtx din il-ħolqa, tista’ tinjora dan il-messaġġ. Ħadd ma jista’ jidħol mingħajr il-ħolqa.
+dispute-subject = Tilwima dwar ħlas ta’ { $merchant }
+dispute-mail = Klijent qed jikkontesta { $amount } ta’ ħlas ta’ { $merchant }. Tista’ twieġeb sal-{ $day }.
+payout-subject = Ħlas ’il barra lil { $merchant }
+payout-mail = { $amount } deħlin fil-kont bankarju ta’ { $merchant }.
+return-subject = Ħlas ’il barra lil { $merchant } reġa’ lura
+return-mail = Il-bank bagħat lura { $amount } li tħallsu lil { $merchant }. Ħlasijiet oħra jistennew sakemm il-kont bankarju jkun tajjeb.
+webhook-subject = Webhook ta’ { $merchant } huwa diżattivat
+webhook-mail = Webhook ta’ app ta’ { $merchant } huwa diżattivat, għax il-kunsinni tiegħu fallew. L-app m’għadhiex tisma’ bil-ħlasijiet.
+more-at-desk = Issib aktar fl-amministrazzjoni, fejn tagħżel ukoll liema messaġġi tirċievi:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Disponibbli
 left-afterwards = Jibqa’ wara
 changed-meanwhile = Il-ħlas inbidel sadanittant. Iċċekkja l-ammont.
 movement-refused = Dan m’għadux possibbli, jew mhux b’dan l-ammont.
+
+## Desk: mails
+
+mails = Emails
+mails-hint = Liema emails dwar dan il-ħanut trid?
+mail-dispute = Klijent jikkontesta ħlas
+mail-payout = Il-bilanċ jitħallas
+mail-return = Ħlas ’il barra reġa’ lura
+mail-webhook = Webhook huwa diżattivat
+save = Issejvja
+saved = Issejvjat

@@ -99,6 +99,15 @@ invitation-link = Åpne denne siden innen 72 timer for å godta invitasjonen og 
 sign-in-subject = Din innloggingslenke
 sign-in-mail = Åpne denne siden innen 15 minutter, i nettleseren der du ba om lenken:
 sign-in-unexpected = Hvis du ikke har bedt om denne lenken, kan du se bort fra meldingen. Ingen kan logge inn uten lenken.
+dispute-subject = Tvist om en betaling til { $merchant }
+dispute-mail = En kunde bestrider { $amount } av en betaling til { $merchant }. Den kan besvares til og med { $day }.
+payout-subject = Utbetaling til { $merchant }
+payout-mail = { $amount } er på vei til bankkontoen til { $merchant }.
+return-subject = En utbetaling til { $merchant } kom i retur
+return-mail = Banken sendte tilbake { $amount } som var utbetalt til { $merchant }. Flere utbetalinger venter til bankkontoen er riktig.
+webhook-subject = En webhook for { $merchant } er deaktivert
+webhook-mail = En webhook for en app for { $merchant } er deaktivert, fordi leveringene mislyktes. Appen får ikke lenger vite om betalinger.
+more-at-desk = Du finner mer i administrasjonen, der du også velger hvilke meldinger du får:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Tilgjengelig
 left-afterwards = Igjen etterpå
 changed-meanwhile = Betalingen er endret i mellomtiden. Kontroller beløpet.
 movement-refused = Dette er ikke lenger mulig, eller ikke med dette beløpet.
+
+## Desk: mails
+
+mails = E-poster
+mails-hint = Hvilke e-poster om denne butikken vil du ha?
+mail-dispute = En kunde bestrider en betaling
+mail-payout = Saldoen utbetales
+mail-return = En utbetaling kom i retur
+mail-webhook = En webhook er deaktivert
+save = Lagre
+saved = Lagret

@@ -99,6 +99,15 @@ invitation-link = Open deze pagina binnen 72 uur om de uitnodiging te accepteren
 sign-in-subject = Uw link om in te loggen
 sign-in-mail = Open deze pagina binnen 15 minuten, in de browser waarin u de link hebt aangevraagd:
 sign-in-unexpected = Als u deze link niet hebt aangevraagd, kunt u dit bericht negeren. Zonder de link kan niemand inloggen.
+dispute-subject = Betwisting van een betaling aan { $merchant }
+dispute-mail = Een klant betwist { $amount } van een betaling aan { $merchant }. U kunt reageren tot en met { $day }.
+payout-subject = Uitbetaling aan { $merchant }
+payout-mail = { $amount } is onderweg naar de bankrekening van { $merchant }.
+return-subject = Een uitbetaling aan { $merchant } kwam terug
+return-mail = De bank heeft { $amount } teruggestuurd die aan { $merchant } was uitbetaald. Verdere uitbetalingen wachten tot de bankrekening klopt.
+webhook-subject = Een webhook van { $merchant } is uitgeschakeld
+webhook-mail = Een webhook van een app van { $merchant } is uitgeschakeld, omdat de bezorging mislukte. De app hoort niets meer over betalingen.
+more-at-desk = Meer vindt u in het beheer, waar u ook kiest welke berichten u krijgt:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Beschikbaar
 left-afterwards = Blijft daarna over
 changed-meanwhile = De betaling is intussen gewijzigd. Controleer het bedrag.
 movement-refused = Dit is niet meer mogelijk, of niet met dit bedrag.
+
+## Desk: mails
+
+mails = E-mails
+mails-hint = Welke e-mails over deze winkel wilt u?
+mail-dispute = Een klant betwist een betaling
+mail-payout = Het saldo wordt uitbetaald
+mail-return = Een uitbetaling kwam terug
+mail-webhook = Een webhook is uitgeschakeld
+save = Opslaan
+saved = Opgeslagen

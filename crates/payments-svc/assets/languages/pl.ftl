@@ -99,6 +99,15 @@ invitation-link = Aby przyjąć zaproszenie i się zalogować, otwórz tę stron
 sign-in-subject = Twój link do logowania
 sign-in-mail = otwórz tę stronę w ciągu 15 minut w przeglądarce, z której wysłano prośbę o link:
 sign-in-unexpected = Jeśli prośba o ten link nie pochodzi od Ciebie, możesz zignorować tę wiadomość. Bez linku nikt nie może się zalogować.
+dispute-subject = Spór o płatność na rzecz { $merchant }
+dispute-mail = Klient kwestionuje { $amount } z płatności na rzecz { $merchant }. Można odpowiedzieć do { $day }.
+payout-subject = Wypłata dla { $merchant }
+payout-mail = { $amount } jest w drodze na rachunek bankowy { $merchant }.
+return-subject = Wypłata dla { $merchant } wróciła
+return-mail = Bank odesłał { $amount } wypłacone dla { $merchant }. Kolejne wypłaty czekają, aż rachunek bankowy będzie prawidłowy.
+webhook-subject = Webhook { $merchant } jest wyłączony
+webhook-mail = Webhook aplikacji { $merchant } jest wyłączony, bo jego dostarczenia się nie powiodły. Aplikacja nie dowiaduje się już o płatnościach.
+more-at-desk = Więcej znajdziesz w panelu, gdzie wybierasz też, jakie wiadomości dostajesz:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Dostępne
 left-afterwards = Pozostanie
 changed-meanwhile = Płatność zmieniła się w międzyczasie. Sprawdź kwotę.
 movement-refused = To nie jest już możliwe albo nie z tą kwotą.
+
+## Desk: mails
+
+mails = E-maile
+mails-hint = Jakie e-maile o tym sklepie chcesz dostawać?
+mail-dispute = Klient kwestionuje płatność
+mail-payout = Saldo jest wypłacane
+mail-return = Wypłata wróciła
+mail-webhook = Webhook jest wyłączony
+save = Zapisz
+saved = Zapisano

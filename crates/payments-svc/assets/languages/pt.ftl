@@ -99,6 +99,15 @@ invitation-link = Abra esta página no prazo de 72 horas para aceitar o convite 
 sign-in-subject = O seu link para iniciar sessão
 sign-in-mail = Abra esta página no prazo de 15 minutos, no navegador em que pediu o link:
 sign-in-unexpected = Se não pediu este link, pode ignorar esta mensagem. Ninguém pode iniciar sessão sem o link.
+dispute-subject = Disputa sobre um pagamento a { $merchant }
+dispute-mail = Um cliente contesta { $amount } de um pagamento a { $merchant }. Pode responder até { $day }.
+payout-subject = Transferência para { $merchant }
+payout-mail = { $amount } estão a caminho da conta bancária de { $merchant }.
+return-subject = Uma transferência para { $merchant } foi devolvida
+return-mail = O banco devolveu { $amount } transferidos para { $merchant }. As próximas transferências aguardam até a conta bancária estar correta.
+webhook-subject = Um webhook de { $merchant } está desativado
+webhook-mail = Um webhook de uma aplicação de { $merchant } está desativado, porque as suas entregas falharam. A aplicação deixou de saber dos pagamentos.
+more-at-desk = Encontra mais no painel, onde também escolhe que mensagens recebe:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Disponível
 left-afterwards = Resta depois
 changed-meanwhile = O pagamento mudou entretanto. Verifique o montante.
 movement-refused = Isto já não é possível, ou não com este montante.
+
+## Desk: mails
+
+mails = E-mails
+mails-hint = Que e-mails sobre esta loja deseja?
+mail-dispute = Um cliente contesta um pagamento
+mail-payout = O saldo é transferido
+mail-return = Uma transferência foi devolvida
+mail-webhook = Um webhook está desativado
+save = Guardar
+saved = Guardado

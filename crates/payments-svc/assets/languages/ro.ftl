@@ -100,6 +100,15 @@ invitation-link = Deschideți această pagină în termen de 72 de ore pentru a 
 sign-in-subject = Linkul dumneavoastră de autentificare
 sign-in-mail = deschideți această pagină în termen de 15 minute, în browserul din care ați cerut linkul:
 sign-in-unexpected = Dacă nu ați cerut acest link, puteți ignora acest mesaj. Nimeni nu se poate autentifica fără link.
+dispute-subject = Contestație pentru o plată către { $merchant }
+dispute-mail = Un client contestă { $amount } dintr-o plată către { $merchant }. Se poate răspunde până la { $day }.
+payout-subject = Plată către contul { $merchant }
+payout-mail = { $amount } sunt în drum spre contul bancar al { $merchant }.
+return-subject = O plată către contul { $merchant } s-a întors
+return-mail = Banca a trimis înapoi { $amount } plătiți către { $merchant }. Plățile următoare așteaptă până când contul bancar este corect.
+webhook-subject = Un webhook al { $merchant } este dezactivat
+webhook-mail = Un webhook al unei aplicații a { $merchant } este dezactivat, deoarece livrările sale au eșuat. Aplicația nu mai află de plăți.
+more-at-desk = Găsiți mai multe în panou, unde alegeți și ce mesaje primiți:
 
 ## Desk: sign in
 
@@ -166,3 +175,14 @@ available = Disponibil
 left-afterwards = Rămâne după aceea
 changed-meanwhile = Plata s-a schimbat între timp. Verificați suma.
 movement-refused = Acest lucru nu mai este posibil sau nu cu această sumă.
+
+## Desk: mails
+
+mails = E-mailuri
+mails-hint = Ce e-mailuri despre acest magazin doriți?
+mail-dispute = Un client contestă o plată
+mail-payout = Soldul este plătit
+mail-return = O plată s-a întors
+mail-webhook = Un webhook este dezactivat
+save = Salvează
+saved = Salvat

@@ -100,6 +100,15 @@ invitation-link = Ak chcete prijať pozvánku a prihlásiť sa, otvorte do 72 ho
 sign-in-subject = Váš odkaz na prihlásenie
 sign-in-mail = otvorte túto stránku do 15 minút v prehliadači, v ktorom ste o odkaz požiadali:
 sign-in-unexpected = Ak ste o tento odkaz nežiadali, môžete túto správu ignorovať. Bez odkazu sa nikto nemôže prihlásiť.
+dispute-subject = Spor o platbu obchodu { $merchant }
+dispute-mail = Zákazník namieta { $amount } z platby obchodu { $merchant }. Odpovedať možno do { $day }.
+payout-subject = Výplata pre { $merchant }
+payout-mail = { $amount } je na ceste na bankový účet obchodu { $merchant }.
+return-subject = Výplata pre { $merchant } sa vrátila
+return-mail = Banka vrátila { $amount }, ktoré boli vyplatené obchodu { $merchant }. Ďalšie výplaty čakajú, kým nebude bankový účet správny.
+webhook-subject = Webhook obchodu { $merchant } je vypnutý
+webhook-mail = Webhook aplikácie obchodu { $merchant } je vypnutý, pretože jeho doručenia zlyhali. Aplikácia sa už o platbách nedozvie.
+more-at-desk = Viac nájdete v administrácii, kde si tiež zvolíte, ktoré správy dostávate:
 
 ## Desk: sign in
 
@@ -166,3 +175,14 @@ available = K dispozícii
 left-afterwards = Potom zostáva
 changed-meanwhile = Platba sa medzitým zmenila. Skontrolujte sumu.
 movement-refused = To už nie je možné alebo nie s touto sumou.
+
+## Desk: mails
+
+mails = E-maily
+mails-hint = Ktoré e-maily o tomto obchode chcete dostávať?
+mail-dispute = Zákazník namieta platbu
+mail-payout = Zostatok je vyplatený
+mail-return = Výplata sa vrátila
+mail-webhook = Webhook je vypnutý
+save = Uložiť
+saved = Uložené

@@ -100,6 +100,15 @@ invitation-link = Odprite to stran v 72 urah, da sprejmete vabilo in se prijavit
 sign-in-subject = Vaša povezava za prijavo
 sign-in-mail = odprite to stran v 15 minutah v brskalniku, v katerem ste zahtevali povezavo:
 sign-in-unexpected = Če te povezave niste zahtevali, lahko to sporočilo prezrete. Brez povezave se nihče ne more prijaviti.
+dispute-subject = Ugovor zoper plačilo trgovini { $merchant }
+dispute-mail = Kupec ugovarja { $amount } plačila trgovini { $merchant }. Odgovoriti je mogoče do { $day }.
+payout-subject = Izplačilo za { $merchant }
+payout-mail = { $amount } je na poti na bančni račun trgovine { $merchant }.
+return-subject = Izplačilo za { $merchant } se je vrnilo
+return-mail = Banka je vrnila { $amount }, izplačanih trgovini { $merchant }. Nadaljnja izplačila čakajo, dokler bančni račun ni pravilen.
+webhook-subject = Webhook trgovine { $merchant } je izklopljen
+webhook-mail = Webhook aplikacije trgovine { $merchant } je izklopljen, ker njegove dostave niso uspele. Aplikacija ne izve več za plačila.
+more-at-desk = Več najdete v upravljanju, kjer tudi izberete, katera sporočila dobivate:
 
 ## Desk: sign in
 
@@ -166,3 +175,14 @@ available = Na voljo
 left-afterwards = Nato ostane
 changed-meanwhile = Plačilo se je medtem spremenilo. Preverite znesek.
 movement-refused = To ni več mogoče ali ne s tem zneskom.
+
+## Desk: mails
+
+mails = E-sporočila
+mails-hint = Katera e-sporočila o tej trgovini želite?
+mail-dispute = Kupec ugovarja plačilu
+mail-payout = Stanje se izplača
+mail-return = Izplačilo se je vrnilo
+mail-webhook = Webhook je izklopljen
+save = Shrani
+saved = Shranjeno

@@ -99,6 +99,15 @@ invitation-link = Öppna den här sidan inom 72 timmar för att tacka ja till in
 sign-in-subject = Din inloggningslänk
 sign-in-mail = Öppna den här sidan inom 15 minuter, i den webbläsare där du bad om länken:
 sign-in-unexpected = Om du inte har bett om den här länken kan du bortse från meddelandet. Ingen kan logga in utan länken.
+dispute-subject = Bestridd betalning till { $merchant }
+dispute-mail = En kund bestrider { $amount } av en betalning till { $merchant }. Den kan besvaras till och med { $day }.
+payout-subject = Utbetalning till { $merchant }
+payout-mail = { $amount } är på väg till bankkontot för { $merchant }.
+return-subject = En utbetalning till { $merchant } kom tillbaka
+return-mail = Banken skickade tillbaka { $amount } som betalats ut till { $merchant }. Fler utbetalningar väntar tills bankkontot är rätt.
+webhook-subject = En webhook för { $merchant } är avstängd
+webhook-mail = En webhook för en app för { $merchant } är avstängd, eftersom dess leveranser misslyckades. Appen får inte längre veta något om betalningar.
+more-at-desk = Mer finns i administrationen, där du också väljer vilka meddelanden du får:
 
 ## Desk: sign in
 
@@ -165,3 +174,14 @@ available = Tillgängligt
 left-afterwards = Kvar efteråt
 changed-meanwhile = Betalningen har ändrats under tiden. Kontrollera beloppet.
 movement-refused = Det går inte längre, eller inte med detta belopp.
+
+## Desk: mails
+
+mails = E-post
+mails-hint = Vilken e-post om den här butiken vill du ha?
+mail-dispute = En kund bestrider en betalning
+mail-payout = Saldot betalas ut
+mail-return = En utbetalning kom tillbaka
+mail-webhook = En webhook är avstängd
+save = Spara
+saved = Sparat

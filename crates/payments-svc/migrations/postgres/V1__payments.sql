@@ -176,6 +176,7 @@ CREATE TABLE mails (
     kind text NOT NULL,
     "user" bytea NOT NULL, -- the recipient
     merchant bytea, -- that it is about
+    object bytea, -- the dispute or payout that it is about
     actor text NOT NULL, -- the kind of whoever caused it
     actor_id bytea, -- the app or user
     browser bytea, -- the digest of the only one that may use its link; null: any
@@ -187,6 +188,23 @@ CREATE TABLE mails (
 CREATE INDEX mails_by_due ON mails (due);
 CREATE INDEX mails_of_members ON mails (merchant, "user");
 CREATE INDEX mails_of_users ON mails ("user", kind);
+
+-- The kinds of mails that members want.
+CREATE TABLE mail_choices (
+    merchant bytea NOT NULL,
+    kind text NOT NULL,
+    "user" bytea NOT NULL,
+    PRIMARY KEY (merchant, kind, "user")
+);
+
+-- Facts of which members are told: a job makes mails of them.
+CREATE TABLE notices (
+    id bytea PRIMARY KEY,
+    kind text NOT NULL,
+    merchant bytea,
+    app bytea, -- of an endpoint; then the merchant is null
+    object bytea -- the dispute, payout or endpoint
+);
 
 -- Payments that are with an acquirer. Of a card, there is what may be kept.
 CREATE TABLE pending_payments (

@@ -131,6 +131,7 @@ CREATE TABLE mails (
     kind TEXT NOT NULL,
     user BLOB NOT NULL, -- the recipient
     merchant BLOB, -- that it is about
+    object BLOB, -- the dispute or payout that it is about
     actor TEXT NOT NULL, -- the kind of whoever caused it
     actor_id BLOB, -- the app or user
     browser BLOB, -- the digest of the only one that may use its link; null: any
@@ -142,6 +143,23 @@ CREATE TABLE mails (
 CREATE INDEX mails_by_due ON mails (due);
 CREATE INDEX mails_of_members ON mails (merchant, user);
 CREATE INDEX mails_of_users ON mails (user, kind);
+
+-- The kinds of mails that members want.
+CREATE TABLE mail_choices (
+    merchant BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    user BLOB NOT NULL,
+    PRIMARY KEY (merchant, kind, user)
+) STRICT, WITHOUT ROWID;
+
+-- Facts of which members are told: a job makes mails of them.
+CREATE TABLE notices (
+    id BLOB PRIMARY KEY,
+    kind TEXT NOT NULL,
+    merchant BLOB,
+    app BLOB, -- of an endpoint; then the merchant is null
+    object BLOB -- the dispute, payout or endpoint
+) STRICT, WITHOUT ROWID;
 
 -- Payments that are with an acquirer. Of a card, there is what may be kept.
 CREATE TABLE pending_payments (

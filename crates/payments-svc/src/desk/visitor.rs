@@ -153,8 +153,8 @@ impl AtMerchant {
     }
 
     /// The sections of the merchant's pages, with their names.
-    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 1] {
-        [("/payments", self.language.payments())]
+    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 2] {
+        [("/payments", self.language.payments()), ("/mails", self.language.mails())]
     }
 
     /// Whether the page belongs to this section.

@@ -2,10 +2,11 @@
 
 use common::sql::{Group as _, Param, Stored as _};
 use payments_domain::{
-    Email, Id, MAX_PAGE_SIZE, Merchant, TokenDigest, Transaction, User, write::SessionRow,
+    Email, Id, MAX_PAGE_SIZE, MailKind, Merchant, TokenDigest, Transaction, User,
+    write::{NoticeRow, SessionRow},
 };
 
-use super::{Engine, Store, StoreError, rows::Resource as _};
+use super::{Engine, Store, StoreError, reads::LIMIT, rows::Resource as _};
 
 /// A condition: the user of a row is a member of a merchant, and has accepted the invitation.
 const IS_MEMBER: &str = "EXISTS (SELECT 1 FROM merchant_users
@@ -93,6 +94,41 @@ impl Store {
                    WHERE \"user\" = $1 AND accepted IS NULL LIMIT $2";
         self.query_all(sql, &[user.param(), MOST], |columns| columns.read()).await
     }
+
+    /// The kinds of mails that a member gets.
+    pub(crate) async fn chosen_mails(
+        &self,
+        merchant: Id,
+        user: Id,
+    ) -> Result<Vec<MailKind>, StoreError> {
+        let sql = "SELECT kind FROM mail_choices WHERE merchant = $1 AND \"user\" = $2";
+        self.query_all(sql, &[merchant.param(), user.param()], |columns| columns.read()).await
+    }
+
+    /// Facts of which members are to be told, the oldest first.
+    pub(crate) async fn notices(&self) -> Result<Vec<NoticeRow>, StoreError> {
+        let notice = NoticeRow::of("notices");
+        let sql = format!("SELECT {notice} FROM notices ORDER BY id LIMIT $1");
+        self.query_all(&sql, &[LIMIT], NoticeRow::read).await
+    }
+
+    /// The members who want to be told, each with the merchant. A user can be there several times.
+    pub(crate) async fn members_to_tell(
+        &self,
+        notice: &NoticeRow,
+    ) -> Result<Vec<(Id, Id)>, StoreError> {
+        let NoticeRow { kind, merchant, app, .. } = notice;
+        let (merchants, subject) = match app {
+            Some(app) => ("IN (SELECT merchant FROM merchant_apps WHERE app = $2)", app.param()),
+            None => ("= $2", merchant.param()),
+        };
+        let sql = format!(
+            "SELECT \"user\", merchant FROM mail_choices
+             WHERE kind = $1 AND merchant {merchants} LIMIT $3"
+        );
+        let params = [kind.param(), subject, MOST];
+        self.query_all(&sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +144,11 @@ mod tests {
         let searched = ["SEARCH merchant_users USING COVERING INDEX merchants_of_users (user=?)"];
         assert_eq!(plan(&database(), sql), searched);
         let sql = format!("SELECT id FROM users WHERE email = $1 AND {IS_MEMBER}");
+        let choices = "SELECT 1 FROM mail_choices WHERE kind = $1 AND merchant";
+        for members in [" = $2", " IN (SELECT merchant FROM merchant_apps WHERE app = $2)"] {
+            let plan = plan(&database(), &format!("{choices}{members}"));
+            assert!(plan.iter().all(|step| !step.starts_with("SCAN")), "{plan:?}");
+        }
         let plan = plan(&database(), &sql);
         assert!(plan.iter().all(|step| !step.starts_with("SCAN")), "{plan:?}");
     }

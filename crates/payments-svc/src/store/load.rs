@@ -23,8 +23,8 @@ use std::collections::BTreeSet;
 
 use common::sql::{self, ColumnError, Columns, Group, Kind, Param, Stored as _};
 use payments_domain::{
-    Amounts, Capabilities, DisputedParts, Id, Mail, Merchant, Name, Pricing, RefusedStep, Slice,
-    TransactionState, Website, merchant_title,
+    Amounts, Capabilities, DisputedParts, Id, Mail, Merchant, Money, Name, Pricing, RefusedStep,
+    Slice, TransactionState, Website, merchant_title,
     write::{
         ApiKeyRow, AppRow, CaptureRow, CapturesToLoad, DisputeRow, KeyRow, KeyState, LoadedRows,
         LoadedTransaction, MailRow, MerchantUser, Needs, PendingContext, PendingRow, ProgressRow,
@@ -87,9 +87,14 @@ pub(super) const LOCKED: [Query; 6] = [
     Query {
         select: || {
             format!(
-                "SELECT {}, users.email, merchants.name, website, country, {}
+                "SELECT {}, users.email, merchants.name, website, country, {},
+                     coalesce(disputes.amount, payouts.amount),
+                     coalesce(transactions.currency, payouts.currency), disputes.due
                  FROM mails JOIN users ON users.id = \"user\"
-                     LEFT JOIN merchants ON merchants.id = mails.merchant",
+                     LEFT JOIN merchants ON merchants.id = mails.merchant
+                     LEFT JOIN payouts ON payouts.id = mails.object
+                     LEFT JOIN disputes ON disputes.id = mails.object
+                     LEFT JOIN transactions ON transactions.id = disputes.\"transaction\"",
                 MailRow::of("mails"),
                 rows::actor_name("mails")
             )
@@ -105,12 +110,24 @@ pub(super) const LOCKED: [Query; 6] = [
             let title = |website| merchant_title(name.as_ref(), website).to_owned();
             let merchant = website.as_ref().map(title);
             let (country, actor) = (columns.read()?, columns.read()?);
-            let (id, kind, attempts) = (row.id, row.kind, row.attempts);
-            let language = row.language.clone();
-            let is_late = false;
-            let mail = Mail { id, kind, to, merchant, country, actor, language, attempts, is_late };
+            let (minor, currency): (Option<i64>, _) = (columns.read()?, columns.read()?);
+            let money = minor.zip(currency).map(|(minor, currency)| Money { minor, currency });
+            let mail = Mail {
+                id: row.id,
+                kind: row.kind,
+                to,
+                merchant,
+                country,
+                page: row.merchant,
+                money,
+                answer_by: columns.read()?,
+                actor,
+                language: row.language.clone(),
+                attempts: row.attempts,
+                is_late: false,
+            };
+            known.mails.insert(row.id, mail);
             known.rows.mails.load(row);
-            known.mails.insert(id, mail);
             Ok(())
         },
         ..Query::PLAIN
