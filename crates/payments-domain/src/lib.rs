@@ -31,6 +31,7 @@ pub mod actions;
 mod actor;
 mod api_key;
 mod app;
+mod authenticator;
 mod card;
 mod custom_data;
 mod delivery;
@@ -68,6 +69,8 @@ pub use actor::{Actor, ActorKind};
 pub(crate) use api_key::MAX_API_KEYS;
 pub use api_key::{ApiKey, ApiKeyDetails, ApiKeyDigest, ApiKeyUse, hour_of};
 pub use app::{App, User};
+pub use authenticator::{Code, CodeEntered, CodeResult, FRESH, SealedSecret};
+pub(crate) use authenticator::{LOCK, MAX_WRONG_CODES};
 pub use card::{
     Card, CardDetails, CardNumber, CardToken, Expiry, SavedCard, Scheme, SecurityCode, is_last4,
 };

@@ -118,7 +118,7 @@ pub(crate) enum Command {
         #[arg(value_parser = |text: &str| Email::new(text))]
         email: Email,
     },
-    /// End all sessions of a user at the desk
+    /// End all sessions of a user at the desk, and remove the authenticator and the recovery codes
     ResetUser {
         /// E-mail address of the user
         #[arg(value_parser = |text: &str| Email::new(text))]

@@ -8,7 +8,7 @@ use common::{
 };
 use payments_domain::{
     Email, Token, User,
-    actions::{CreateSignInLink, EndSessions},
+    actions::{CreateSignInLink, EndSessions, RemoveAuthenticator, Which},
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub(crate) async fn sign_in_link(config: &Config, email: Email) -> Result<(), Co
     Ok(printed.map_err(|error| OrderError::of(USAGE, &error))?)
 }
 
-/// Ends all sessions of a user.
+/// Ends all sessions of a user, and removes the authenticator.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn reset_user(config: &Config, email: Email) -> Result<(), CommandError> {
     let order = ResetUser { email: email.as_str().to_owned() };
@@ -62,8 +62,10 @@ impl Order<Store> for ResetUser {
 
     async fn carry_out(self, store: &Store) -> Result<String, OrderError> {
         let user = user(store, &self.email).await?;
-        store.execute(EndSessions { user: user.id, session: None }).await?;
-        Ok(format!("{} is signed out everywhere", user.email.as_str()))
+        store.execute(EndSessions { user: user.id, which: Which::All }).await?;
+        store.execute(RemoveAuthenticator(user.id)).await?;
+        let email = user.email.as_str();
+        Ok(format!("{email} is signed out everywhere, and has no authenticator"))
     }
 }
 

@@ -218,7 +218,9 @@ async fn filled() -> Filled {
         "INSERT INTO sign_in_links
          SELECT randomblob(32), user, 'invitation', merchant, 1, 2, randomblob(32)
          FROM merchant_users LIMIT 1",
-        "INSERT INTO sessions SELECT randomblob(32), id, 1, 2 FROM users LIMIT 1",
+        "INSERT INTO sessions SELECT randomblob(32), id, 1, 2, 3 FROM users LIMIT 1",
+        "INSERT INTO authenticators SELECT id, randomblob(48), 1, 2, 3, 4 FROM users LIMIT 1",
+        "INSERT INTO recovery_codes SELECT id, randomblob(32) FROM users LIMIT 1",
         "INSERT INTO mails (id, kind, user, actor, browser, language, created)
          SELECT id, 'sign_in', id, 'user', randomblob(32), 'en', 1 FROM users LIMIT 1",
         "UPDATE mails SET object = id WHERE browser IS NOT NULL",

@@ -3,12 +3,19 @@ use crate::{
     write::{Action, Batch, Needs, Rejection},
 };
 
-/// End a session of a user, or all of them.
+/// End sessions of a user.
 #[derive(Debug)]
 pub struct EndSessions {
     pub user: Id,
-    /// `None`: all.
-    pub session: Option<TokenDigest>,
+    pub which: Which,
+}
+
+/// Which sessions end.
+#[derive(Debug, Clone, Copy)]
+pub enum Which {
+    One(TokenDigest),
+    AllBut(TokenDigest),
+    All,
 }
 
 impl Action for EndSessions {
@@ -23,8 +30,11 @@ impl Action for EndSessions {
             return Err(Rejection::NotFound);
         }
         let own = batch.rows.sessions.iter().filter(|row| row.user == self.user);
-        let ended = own.map(|row| row.digest);
-        let ended = ended.filter(|digest| self.session.is_none_or(|session| session == *digest));
+        let ended = own.map(|row| row.digest).filter(|digest| match &self.which {
+            Which::One(one) => digest == one,
+            Which::AllBut(other) => digest != other,
+            Which::All => true,
+        });
         let ended: Vec<_> = ended.collect();
         ended.into_iter().for_each(|digest| batch.rows.sessions.delete(digest));
         Ok(())

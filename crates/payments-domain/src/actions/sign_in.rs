@@ -54,8 +54,8 @@ impl Action for SignIn {
                 }
             }
         }
-        let session = SessionRow { digest: *digest, user: *user, created, used: created };
-        batch.add_session(session);
+        let (digest, user, used, verified) = (*digest, *user, created, None);
+        batch.add_session(SessionRow { digest, user, created, verified, used });
         Ok(())
     }
 }

@@ -18,8 +18,7 @@ impl Action for UseSession {
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
-        let row = batch.rows.sessions.get(&self.session).filter(|row| row.user == self.user);
-        let (row, used) = (row.ok_or(Rejection::NotFound)?.clone(), batch.now());
+        let (row, used) = (batch.session(self.user, self.session)?.clone(), batch.now());
         batch.rows.sessions.update(SessionRow { used, ..row });
         Ok(())
     }

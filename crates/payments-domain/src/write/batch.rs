@@ -26,7 +26,8 @@ use jiff::Timestamp;
 
 use super::{
     Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, NoticeRow, PendingRow,
-    ProgressRow, Rejection, RetriesOfWebhook, SessionRow, SignInLinkRow, WebhookRow, Write,
+    ProgressRow, RecoveryCodeRow, Rejection, RetriesOfWebhook, SessionRow, SignInLinkRow,
+    WebhookRow, Write,
 };
 use crate::{
     AcquirerKey, Actor, EventType, Fact, Id, MAX_LINKS, MAX_SESSIONS, MailKind, Merchant,
@@ -192,6 +193,22 @@ impl Batch {
             self.rows.sessions.delete(digest);
         }
         self.rows.sessions.insert(session);
+    }
+
+    /// A session of the user.
+    pub(crate) fn session(&self, user: Id, session: TokenDigest) -> Result<&SessionRow, Rejection> {
+        let session = self.rows.sessions.get(&session).filter(|row| row.user == user);
+        session.ok_or(Rejection::NotFound)
+    }
+
+    /// Replaces the recovery codes of the user.
+    pub(crate) fn set_recovery_codes(&mut self, user: Id, codes: &[TokenDigest]) {
+        let own = self.rows.recovery_codes.iter().filter(|row| row.user == user);
+        let own: Vec<_> = own.map(|row| (user, row.digest)).collect();
+        own.into_iter().for_each(|key| self.rows.recovery_codes.delete(key));
+        for &digest in codes {
+            self.rows.recovery_codes.insert(RecoveryCodeRow { user, digest });
+        }
     }
 
     /// An endpoint of the app, and its progress.

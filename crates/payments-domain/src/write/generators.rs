@@ -15,24 +15,25 @@ use sql::Row as _;
 
 use crate::{
     AcquirerEvent, AcquirerId, AcquirerKey, AcquirerName, AcquirerOutcome, Actor, AdvanceBy,
-    Amount, ApiKeyDigest, ApiKeyUse, Capabilities, Card, CardOnFile, Claim, Conclusion, Country,
-    Currency, CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport,
-    Descriptor, DisableReason, Email, EventType, EventTypes, Exchange, Expiry, Failures,
-    FraudReason, Iban, Id, LinkSecret, MailKind, MerchantDetails, MerchantUpdate, Money,
+    Amount, ApiKeyDigest, ApiKeyUse, Capabilities, Card, CardOnFile, Claim, Code, Conclusion,
+    Country, Currency, CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome,
+    DeliveryReport, Descriptor, DisableReason, Email, EventType, EventTypes, Exchange, Expiry,
+    Failures, FraudReason, Iban, Id, LinkSecret, MailKind, MerchantDetails, MerchantUpdate, Money,
     MovementRequest, Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun,
     Postponed, Pricing, ProcessingError, Progress, Reason, Retry, ReturnReason, ReturnedTransfer,
-    Scheme, SendingReport, ThreeDSecure, Token, TokenDigest, WebhookDetails, WebhookSecret,
-    WebhookUpdate, WebhookUrl, Website,
+    Scheme, SealedSecret, SendingReport, ThreeDSecure, Token, TokenDigest, WebhookDetails,
+    WebhookSecret, WebhookUpdate, WebhookUrl, Website,
     actions::{
-        AddApp, AddUser, AdvanceClock, ApproveMerchant, BeginPayment, ChallengePayment,
-        ChooseMails, ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp, CreateMerchant,
-        CreateSignInLink, CreateWebhook, DeleteApiKey, DeleteEvents, DeleteKeys, DeleteWebhook,
-        EndSessions, FinishAdvance, HoldMerchant, Move, OpenPayoutRun, OpenSignInLink, PayOut,
-        PreparePayment, RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending,
-        RefuseEntry, ReleaseMerchant, RemoveMail, ReplayWebhook, RequestSignIn, ReturnPayout,
-        RevokeApp, RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition,
-        SetBank, SetLinkSecret, SignIn, StartMailAttempt, TellMembers, UpdateMerchant,
-        UpdateWebhook, UseSession,
+        AddApp, AddUser, AdvanceClock, ApproveMerchant, BeginAuthenticator, BeginPayment,
+        ChallengePayment, ChooseMails, ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp,
+        CreateMerchant, CreateSignInLink, CreateWebhook, DeleteApiKey, DeleteEvents, DeleteKeys,
+        DeleteWebhook, EndSessions, EnterCode, FinishAdvance, HoldMerchant, Move, OpenPayoutRun,
+        OpenSignInLink, PayOut, PreparePayment, RecordApiKeyUses, RecordDeliveries,
+        RecordNotification, RecordSending, RefuseEntry, ReleaseMerchant, RemoveAuthenticator,
+        RemoveMail, ReplayWebhook, RequestSignIn, ReturnPayout, RevokeApp, RevokeUser,
+        RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetBank, SetLinkSecret,
+        SetRecoveryCodes, SignIn, StartMailAttempt, TellMembers, UpdateMerchant, UpdateWebhook,
+        UseSession, Which,
     },
     hour_of,
     write::{AnyAction, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -113,8 +114,16 @@ const SIGN_IN: Kinds = &[
     }),
     (1, |it| {
         let (user, session) = it.session();
-        EndSessions { user, session: (it.second > 99).then_some(session) }.into()
+        let which = [Which::One(session), Which::AllBut(session), Which::All];
+        EndSessions { user, which: which[usize::from(it.second % 3)] }.into()
     }),
+    (2, |it| {
+        let secret = SealedSecret::new([it.second; SealedSecret::BYTES]);
+        BeginAuthenticator { user: it.user(), secret }.into()
+    }),
+    (5, enter_code),
+    (1, |it| SetRecoveryCodes { user: it.user(), codes: it.recovery_codes() }.into()),
+    (1, |it| RemoveAuthenticator(it.user()).into()),
 ];
 const APPS: Kinds = &[
     (2, advance_clock),
@@ -355,6 +364,11 @@ impl Choice<'_> {
         self.owned(sessions.map(|row| (row.user, row.digest)).collect())
     }
 
+    /// Two new recovery codes.
+    fn recovery_codes(&self) -> Vec<TokenDigest> {
+        ["one", "other"].map(|name| Token::sent(&format!("{} {name}", self.unique)).digest()).into()
+    }
+
     fn owned(&self, rows: Vec<(Id, TokenDigest)>) -> (Id, TokenDigest) {
         let index = usize::from(self.choice / 8).checked_rem(rows.len());
         let (user, digest) = index.map_or_else(|| (self.user(), self.token()), |index| rows[index]);
@@ -409,6 +423,20 @@ pub(crate) fn add_user(it: &Choice<'_>) -> Write {
 
 pub(crate) fn add_app(it: &Choice<'_>) -> Write {
     it.keyed(AddApp { merchant: it.merchant(), app: it.app() })
+}
+
+fn enter_code(it: &Choice<'_>) -> Write {
+    let (user, session) = it.session();
+    let mut own = it.tables.recovery_codes.values().filter(|row| row.user == user);
+    let code = match own.next_back() {
+        Some(row) if it.second > 170 => Code::Other(row.digest),
+        _ if it.second > 99 => Code::Other(it.browser()),
+        _ => Code::Step(it.amount),
+    };
+    let works = it.tables.authenticators.get(&user).is_some_and(|row| row.works);
+    let confirms = works == (it.amount % 9 == 0);
+    let recovery_codes = confirms.then(|| it.recovery_codes());
+    EnterCode { user, session, code, next: it.token(), recovery_codes }.into()
 }
 
 fn advance_clock(it: &Choice<'_>) -> Write {

@@ -80,6 +80,9 @@ impl Tables {
             own.for_each(|row| known.rows.sign_in_links.load(row.clone()));
             let own = self.sessions.values().filter(|row| row.user == *user);
             own.for_each(|row| known.rows.sessions.load(row.clone()));
+            load(&mut known.rows.authenticators, &self.authenticators, [user]);
+            let own = self.recovery_codes.values().filter(|row| row.user == *user);
+            own.for_each(|row| known.rows.recovery_codes.load(row.clone()));
         }
         for (merchant, email) in &needs.emails {
             let is_theirs = |user: &&User| user.email.as_str().eq_ignore_ascii_case(email);

@@ -46,7 +46,7 @@ pub struct Needs {
     pub balances: BTreeSet<Id>,
     /// Apps, each with its sandbox clock, and all its API keys and webhooks.
     pub locked_apps: BTreeSet<Id>,
-    /// Users, each with their sign-in links and sessions.
+    /// Users, each with their sign-in links, sessions, authenticator and recovery codes.
     pub users: BTreeSet<Id>,
     /// Users by e-mail address in lower case, each with the merchant whose membership to load.
     pub emails: BTreeSet<(Id, String)>,

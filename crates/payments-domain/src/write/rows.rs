@@ -8,12 +8,12 @@ use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};
 use crate::{
     Account, AcquirerId, AcquirerKey, AcquirerName, Actor, ApiKeyDigest, App, BalanceLine,
     BankChange, Capabilities, Capture, Card, CardOnFile, Currency, CustomData, Decision,
-    DeliveryAttempt, Descriptor, DisableReason, Dispute, DisputeState, EventType, Fact, Failures,
-    FraudAlert, Hold, Id, LineKind, LinkDigest, LinkKind, LinkSecret, MailKind, Merchant, Money,
-    Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun,
-    ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest, Retry, SESSION_IDLE,
-    SESSION_TTL, SandboxClock, SavedCard, Slice, Step, ThreeDSecure, TokenDigest, Transfer,
-    Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
+    DeliveryAttempt, Descriptor, DisableReason, Dispute, DisputeState, EventType, FRESH, Fact,
+    Failures, FraudAlert, Hold, Id, LineKind, LinkDigest, LinkKind, LinkSecret, MailKind, Merchant,
+    Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat, PayoutReturn,
+    PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest, Retry,
+    SESSION_IDLE, SESSION_TTL, SandboxClock, SavedCard, SealedSecret, Slice, Step, ThreeDSecure,
+    TokenDigest, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -31,6 +31,8 @@ rows! {
         notices: NoticeRow,
         sign_in_links: SignInLinkRow,
         sessions: SessionRow,
+        authenticators: AuthenticatorRow,
+        recovery_codes: RecoveryCodeRow,
         webhooks: WebhookRow,
         webhook_progress: ProgressRow,
         retries_of_webhooks: RetriesOfWebhook,
@@ -170,7 +172,12 @@ row! {
     /// A browser in which a user is signed in.
     pub struct SessionRow in "sessions" {
         key { digest: TokenDigest = "digest" }
-        fixed { user: Id = "user", created: Timestamp = "created" }
+        fixed {
+            user: Id = "user",
+            created: Timestamp = "created",
+            /// When the user typed a code. Another code begins another session.
+            verified: Option<Timestamp> = "verified",
+        }
         changing {
             /// The last use, at most a minute before the real one.
             used: Timestamp = "used",
@@ -183,6 +190,36 @@ impl SessionRow {
     pub fn works(&self, now: Timestamp) -> bool {
         let ends = |time: Timestamp, after| time.checked_add(after).unwrap_or(Timestamp::MAX);
         now < ends(self.used, SESSION_IDLE) && now < ends(self.created, SESSION_TTL)
+    }
+
+    /// Whether the user has typed a code lately.
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        self.verified.and_then(|time| time.checked_add(FRESH).ok()).is_some_and(|end| now < end)
+    }
+}
+
+row! {
+    /// The authenticator of a user.
+    pub struct AuthenticatorRow in "authenticators" {
+        key { user: Id = "user" }
+        changing {
+            secret: SealedSecret = "secret",
+            /// Whether the user has typed its first code.
+            works: bool = "works",
+            /// The step of the last code.
+            last_step: i64 = "last_step",
+            /// The number of wrong codes since the last right one, or since the lock.
+            wrong: u32 = "wrong",
+            /// No code works until then.
+            locked: Option<Timestamp> = "locked",
+        }
+    }
+}
+
+row! {
+    /// A recovery code that was not used.
+    pub struct RecoveryCodeRow in "recovery_codes" {
+        key { user: Id = "user", digest: TokenDigest = "digest" }
     }
 }
 

@@ -165,9 +165,25 @@ CREATE TABLE sessions (
     digest bytea PRIMARY KEY,
     "user" bytea NOT NULL,
     created bigint NOT NULL,
+    verified bigint, -- when the user typed the code that began it
     used bigint NOT NULL
 );
 CREATE INDEX sessions_of_users ON sessions ("user");
+
+CREATE TABLE authenticators (
+    "user" bytea PRIMARY KEY,
+    secret bytea NOT NULL, -- encrypted
+    works boolean NOT NULL, -- after its first code
+    last_step bigint NOT NULL, -- of the clock: of the last code
+    wrong bigint NOT NULL, -- codes since the last right one
+    locked bigint -- until then; null: not locked
+);
+
+CREATE TABLE recovery_codes (
+    "user" bytea NOT NULL,
+    digest bytea NOT NULL,
+    PRIMARY KEY ("user", digest)
+);
 
 -- Mail that is to be sent, written with what it tells of. It is here until somebody takes it: an
 -- attempt is counted, and the next one set, before it is made.

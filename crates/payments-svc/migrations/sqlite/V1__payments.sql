@@ -120,9 +120,25 @@ CREATE TABLE sessions (
     digest BLOB PRIMARY KEY,
     user BLOB NOT NULL,
     created INTEGER NOT NULL,
+    verified INTEGER, -- when the user typed the code that began it
     used INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_of_users ON sessions (user);
+
+CREATE TABLE authenticators (
+    user BLOB PRIMARY KEY,
+    secret BLOB NOT NULL, -- encrypted
+    works INTEGER NOT NULL, -- after its first code
+    last_step INTEGER NOT NULL, -- of the clock: of the last code
+    wrong INTEGER NOT NULL, -- codes since the last right one
+    locked INTEGER -- until then; null: not locked
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recovery_codes (
+    user BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (user, digest)
+) STRICT, WITHOUT ROWID;
 
 -- Mail that is to be sent, written with what it tells of. It is here until somebody takes it: an
 -- attempt is counted, and the next one set, before it is made.

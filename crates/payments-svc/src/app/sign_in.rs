@@ -5,7 +5,7 @@ use std::sync::Arc;
 use common::{error::Cause, limits::ClientAddress};
 use payments_domain::{
     Actor, Email, LinkKind, Merchant, Token, TokenDigest, User,
-    actions::{EndSessions, OpenSignInLink, RequestSignIn, SignIn, UseSession},
+    actions::{EndSessions, OpenSignInLink, RequestSignIn, SignIn, UseSession, Which},
     write::SignInLinkRow,
 };
 
@@ -123,7 +123,7 @@ impl Payments {
         &self,
         SignedIn { user, session }: &SignedIn,
     ) -> Result<(), Error> {
-        let action = EndSessions { user: user.id, session: Some(*session) };
+        let action = EndSessions { user: user.id, which: Which::One(*session) };
         self.write(Actor::user(user.id), action).await
     }
 }

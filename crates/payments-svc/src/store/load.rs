@@ -26,9 +26,9 @@ use payments_domain::{
     Amounts, Capabilities, DisputedParts, Id, Mail, Merchant, Money, Name, Pricing, RefusedStep,
     Slice, TransactionState, Website, merchant_title,
     write::{
-        ApiKeyRow, AppRow, CaptureRow, CapturesToLoad, DisputeRow, KeyRow, KeyState, LoadedRows,
-        LoadedTransaction, MailRow, MerchantUser, Needs, PendingContext, PendingRow, ProgressRow,
-        SessionRow, SignInLinkRow, WebhookRow,
+        ApiKeyRow, AppRow, AuthenticatorRow, CaptureRow, CapturesToLoad, DisputeRow, KeyRow,
+        KeyState, LoadedRows, LoadedTransaction, MailRow, MerchantUser, Needs, PendingContext,
+        PendingRow, ProgressRow, RecoveryCodeRow, SessionRow, SignInLinkRow, WebhookRow,
     },
 };
 
@@ -174,7 +174,7 @@ pub(super) const LOCKED: [Query; 6] = [
     by_column!(apps: AppRow, "id", Some("apps"), |needs| {
         needs.locked_apps.iter().map(Id::param).collect()
     }),
-    // The lock covers the sign-in links and sessions of the user.
+    // The lock covers all that the user signs in with.
     Query {
         select: || "SELECT id FROM users".to_owned(),
         key: &[("id", Kind::Bytes)],
@@ -189,7 +189,7 @@ pub(super) const LOCKED: [Query; 6] = [
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 14] = [
+pub(super) const READ: [Query; 16] = [
     by_column!(api_keys: ApiKeyRow, "app", None, |needs| {
         needs.locked_apps.iter().map(Id::param).collect()
     }),
@@ -343,6 +343,8 @@ pub(super) const READ: [Query; 14] = [
     },
     by_column!(sign_in_links: SignInLinkRow, "user", None, users),
     by_column!(sessions: SessionRow, "user", None, users),
+    by_column!(authenticators: AuthenticatorRow, "user", None, users),
+    by_column!(recovery_codes: RecoveryCodeRow, "user", None, users),
     Query {
         select: || "SELECT id, email FROM users".to_owned(),
         key: &[(EMAIL, Kind::Text)],

@@ -4,7 +4,7 @@
 //! The locks, in the order in which a batch takes them:
 //!
 //! 1. Rows of merchants, pending payments, mails, transactions, apps (with their API keys and
-//!    webhooks), and users (with their sign-in links and sessions), in this order ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
+//!    webhooks), and users (with all that they sign in with), in this order ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
 //! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
 //! 3. For a payout only: the row of the open run, then all rows of the balance, in order. The
 //!    command waits for these locks. A payout is alone in its batch, so it holds no other balance.
