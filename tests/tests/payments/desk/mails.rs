@@ -10,7 +10,7 @@ use blackbox::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Browser, address, invited, place};
+use super::browser::{Browser, address, invited, place};
 use crate::reports::{self, Transfer};
 
 const ALL: [&str; 4] = ["dispute", "payout", "return", "webhook"];

@@ -9,7 +9,7 @@ use futures_util::future::{join, join_all};
 use reqwest::Method;
 use tokio::time::{Duration, sleep, timeout};
 
-use super::{Browser, Page, named, signed_in, start};
+use super::browser::{Browser, Page, named, signed_in, start};
 
 /// A payment, as a user sees it.
 struct Shown<'a> {

@@ -1,0 +1,188 @@
+//! What the tests of the desk share: a service with a desk, its browsers and its mails.
+
+use blackbox::{
+    http::client,
+    mail::MailServer,
+    payments::{Merchant, Service, Stopped, email, minimal},
+    process,
+};
+use reqwest::Method;
+use serde_json::Value;
+
+/// A service with a desk, whose mail goes to this server.
+pub(super) async fn start(server: &MailServer) -> Service {
+    place(server).start().await
+}
+
+pub(super) fn place(server: &MailServer) -> Stopped {
+    Stopped::new(&[])
+        .with("PAYMENTS_SMTP_URL", &server.url())
+        .with("PAYMENTS_MAIL_FROM", "Payments <payments@service.example>")
+        .with("PAYMENTS_DESK_PORT", "0")
+        .with("PAYMENTS_DESK_URL", DESK)
+}
+
+/// The public URL of the desk.
+pub(super) const DESK: &str = "http://desk.example/";
+
+/// A browser, which keeps cookies.
+#[derive(Clone)]
+pub(super) struct Browser {
+    http: reqwest::Client,
+    /// The address of the desk.
+    pub(super) desk: String,
+    pub(super) cookies: Vec<(String, String)>,
+}
+
+/// What the desk answered.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) status: u16,
+    /// Where it leads to.
+    pub(super) location: Option<String>,
+    pub(super) text: String,
+}
+
+impl Browser {
+    pub(super) fn at(service: &Service) -> Self {
+        let desk = format!("http://{}", service.process().address_of("desk.address"));
+        Self { http: client(), desk, cookies: Vec::new() }
+    }
+
+    pub(super) async fn send(&mut self, method: Method, path: &str, form: &[(&str, &str)]) -> Page {
+        let headers = [("sec-fetch-site", "same-origin")];
+        self.send_with(method, path, form, &headers).await
+    }
+
+    /// A request with the cookies of the browser.
+    pub(super) fn request(
+        &self,
+        method: Method,
+        path: &str,
+        form: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> reqwest::RequestBuilder {
+        let url = format!("{}{path}", self.desk);
+        let mut request = self.http.request(method.clone(), url).header("host", "desk.example");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if method == Method::POST {
+            let fields = form.iter().map(|(name, value)| format!("{name}={value}"));
+            let fields = fields.collect::<Vec<_>>().join("&").replace('@', "%40");
+            let kind = "application/x-www-form-urlencoded";
+            request = request.header("content-type", kind).body(fields);
+        }
+        let cookies = self.cookies.iter().map(|(name, value)| format!("{name}={value}"));
+        let cookies = cookies.collect::<Vec<_>>().join("; ");
+        request.header("cookie", cookies)
+    }
+
+    pub(super) async fn send_with(
+        &mut self,
+        method: Method,
+        path: &str,
+        form: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Page {
+        let is_head = method == Method::HEAD;
+        let answer = self.request(method, path, form, headers).send().await.unwrap();
+        for set in answer.headers().get_all("set-cookie") {
+            let set = set.to_str().unwrap();
+            let (name, value) = set.split(';').next().unwrap().split_once('=').unwrap();
+            assert!(set.contains("; HttpOnly; SameSite=Lax") && set.contains("; Path=/"), "{set}");
+            self.cookies.retain(|(known, _)| known != name);
+            if !set.contains("Max-Age=0") {
+                self.cookies.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        let location = answer.headers().get("location");
+        let location = location.map(|location| location.to_str().unwrap().to_owned());
+        if location.is_none() && !is_head {
+            assert_eq!(answer.headers()["cache-control"], "no-store");
+            assert_eq!(answer.headers()["referrer-policy"], "same-origin");
+        }
+        let status = answer.status().as_u16();
+        Page { status, location, text: answer.text().await.unwrap() }
+    }
+
+    pub(super) async fn get(&mut self, path: &str) -> Page {
+        self.send(Method::GET, path, &[]).await
+    }
+
+    pub(super) async fn post(&mut self, path: &str, form: &[(&str, &str)]) -> Page {
+        self.send(Method::POST, path, form).await
+    }
+
+    /// The names of the merchants on the first page. `None` if the browser is not signed in.
+    pub(super) async fn merchants(&mut self) -> Option<Vec<String>> {
+        let page = self.get("/").await;
+        if page.location.as_deref() == Some("/sign-in") {
+            return None;
+        }
+        assert_eq!(page.status, 200, "{page:?}");
+        let names = page.text.split("<li><a").skip(1);
+        let names = names.map(|rest| rest.split(['>', '<']).nth(1).unwrap().to_owned());
+        Some(names.collect())
+    }
+
+    /// Asks for a link.
+    pub(super) async fn ask(&mut self, email: &str) -> Page {
+        self.post("/sign-in", &[("email", email)]).await
+    }
+
+    /// Uses a link, which must work.
+    pub(super) async fn use_link(&mut self, link: &str) {
+        assert_eq!(self.get(link).await.status, 200);
+        let used = self.post(link, &[]).await;
+        assert_eq!((used.status, used.location.as_deref()), (303, Some("/")));
+    }
+}
+
+/// The path of the link in a mail.
+pub(super) fn link_of(mail: &Value) -> String {
+    let text = mail["text"].as_str().unwrap();
+    let mut links = text.lines().filter_map(|line| line.trim().strip_prefix(DESK));
+    let link = format!("/{}", links.next().unwrap_or_else(|| panic!("no link: {text}")));
+    assert_eq!(link.len(), "/link/".len() + 64);
+    link
+}
+
+/// Invites a user, and returns the path of the link.
+pub(super) async fn invited(server: &MailServer, merchant: &Merchant, email: &str) -> String {
+    let before = server.mail_to(email).len();
+    assert!(!merchant.invite(email).await);
+    link_of(&server.received(email, before + 1).await[before])
+}
+
+pub(super) async fn named(service: &Service, name: &str) -> Merchant {
+    let mut body = minimal();
+    body["name"] = name.into();
+    body["test"] = true.into();
+    service.app().await.merchant_with(&body).await
+}
+
+/// A new address, to which the mail server accepts mail.
+pub(super) fn address() -> String {
+    format!("fine-{}", email())
+}
+
+/// Signs a new user of the merchant in.
+pub(super) async fn signed_in(
+    server: &MailServer,
+    service: &Service,
+    merchant: &Merchant,
+) -> Browser {
+    let mut browser = Browser::at(service);
+    browser.use_link(&invited(server, merchant, &address()).await).await;
+    browser
+}
+
+/// Runs a command with the address, and returns what it prints.
+pub(super) async fn command(place: &Stopped, name: &str, email: &str) -> (bool, String) {
+    let mut command = place.command();
+    command.args([name, email]);
+    let ended = process::run(command).await;
+    let text = if ended.status.success() { ended.stdout } else { ended.stderr };
+    (ended.status.success(), String::from_utf8(text).unwrap().trim().to_owned())
+}
