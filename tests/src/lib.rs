@@ -15,6 +15,7 @@
 #![expect(missing_docs, reason = "a comment that restates a name helps no reader of a test")]
 
 pub mod acquirer;
+pub mod authenticator;
 pub mod authsvc;
 pub mod axe;
 pub mod browser;

@@ -87,11 +87,15 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("csv_file", "std::fs tempfile"),
             ("limits", "config std::net"),
             ("metrics", "store common::batch prometheus"),
-            ("app", "acquirer limits rates store webhook prometheus rand tokio tracing"),
+            ("authenticator", ""),
+            (
+                "app",
+                "acquirer authenticator limits rates store webhook prometheus rand tokio tracing",
+            ),
             ("web", "app fields askama axum tokio"),
             ("http", "app web axum rand tokio tracing"),
             ("pos", "app language web askama axum tower_http"),
-            ("desk", "app language web askama axum rand"),
+            ("desk", "app authenticator language web askama axum rand"),
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),
             ("payout", "config file formula store askama common::control common::progress tokio"),
             ("new_key", "app config store common::control tokio"),
@@ -108,7 +112,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("config", "store clap common::postgres lettre std::net"),
             (
                 "service",
-                "acquirer app config desk http jobs limits mail metrics orders pos rates store webhook \
+                "acquirer app authenticator config desk http jobs limits mail metrics orders pos rates store webhook \
                  common::process common::serve prometheus std::net tokio tracing",
             ),
             (

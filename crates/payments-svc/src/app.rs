@@ -4,6 +4,7 @@
 
 mod access;
 mod api_keys;
+mod authenticators;
 mod cards;
 mod charges;
 mod declines;
@@ -22,6 +23,7 @@ mod webhooks;
 
 pub(crate) use access::{Accessible, Credentials};
 pub(crate) use api_keys::new_api_key;
+pub(crate) use authenticators::{Account, Entered, RecoveryCodes};
 pub(crate) use cards::{RecurringPayment, StoredCard};
 pub(crate) use charges::Charge;
 pub(crate) use declines::{Attempt, Declines, Origin};
@@ -31,7 +33,7 @@ pub(crate) use movements::MovementInput;
 pub(crate) use notifications::{NotificationError, ReportMetrics};
 pub(crate) use once::{PaymentState, Written};
 pub(crate) use payments::{Defaults, Payments};
-pub(crate) use sign_in::{SignInLink, SignedIn};
+pub(crate) use sign_in::{Codes, SignInLink, SignedIn};
 
 pub(crate) use crate::{
     acquirer::{Report, SignatureError, SignatureKey, http_report, stripe_report},

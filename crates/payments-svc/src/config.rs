@@ -41,6 +41,8 @@ fn secrets() -> String {
         "PAYMENTS_STRIPE_KEY  Secret key of Stripe's API; required with PAYMENTS_ACQUIRER=stripe",
         "PAYMENTS_STRIPE_WEBHOOK_SECRET  HMAC key of Stripe's events; if unset or empty, POST \
          /stripe/events does not exist",
+        "PAYMENTS_DESK_KEY  64 hexadecimal digits that encrypt the secrets of authenticators; required \
+         with PAYMENTS_DESK_URL",
         "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; if unset or empty, \
          mails are stored but not sent",
     ];

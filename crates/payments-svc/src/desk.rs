@@ -17,12 +17,16 @@ use crate::{
     web::{Error, page::style, with_telemetry},
 };
 
+mod account;
+mod code;
 mod cookies;
 mod home;
 mod mails;
 mod movements;
+mod next;
 mod payments;
 mod problem;
+mod qr;
 mod settings;
 mod sign_in;
 mod view;
@@ -60,6 +64,16 @@ pub(crate) fn router(
             "/merchants/{merchant}/payments/{payment}/{movement}",
             get(movements::ask).post(movements::act),
         )
+        .route("/account", get(account::show))
+        .route(
+            "/account/authenticator",
+            get(account::show_authenticator).post(account::begin_authenticator),
+        )
+        .route("/account/authenticator/code", post(account::enter_first_code))
+        .route("/account/authenticator/remove", post(account::remove_authenticator))
+        .route("/account/recovery-codes", post(account::new_recovery_codes))
+        .route("/account/sessions/end", post(account::end_other_sessions))
+        .route("/code", get(code::form).post(code::enter))
         .route("/sign-in", get(sign_in::form).post(sign_in::request))
         .route("/link/{token}", get(sign_in::open_link).post(sign_in::use_link))
         .route("/sign-out", post(sign_in::sign_out))

@@ -240,6 +240,30 @@ messages! {
     mail_webhook "mail-webhook" ();
     save "save" ();
     saved "saved" ();
+    account "account" ();
+    authenticator "authenticator" ();
+    authenticator_works "authenticator-works" ();
+    authenticator_missing "authenticator-missing" ();
+    set_up_authenticator "set-up-authenticator" ();
+    remove_authenticator "remove-authenticator" ();
+    scan_code "scan-code" ();
+    qr_code "qr-code" ();
+    type_secret "type-secret" ();
+    enter_code "enter-code" ();
+    code "code" ();
+    code_hint "code-hint" ();
+    first_code_hint "first-code-hint" ();
+    code_error "code-error" ();
+    code_locked "code-locked" ();
+    recovery_codes "recovery-codes" ();
+    recovery_codes_hint "recovery-codes-hint" ();
+    recovery_codes_left "recovery-codes-left" (count);
+    new_recovery_codes "new-recovery-codes" ();
+    sessions "sessions" ();
+    session_began "session-began" (time);
+    session_used "session-used" (time);
+    this_session "this-session" ();
+    end_sessions "end-sessions" ();
 }
 
 impl Language {

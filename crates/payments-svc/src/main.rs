@@ -8,6 +8,7 @@ use common::{
 
 mod acquirer;
 mod app;
+mod authenticator;
 mod config;
 mod csv_file;
 mod desk;

@@ -28,6 +28,7 @@ use crate::{
         StripeSetupError, stripe_authorization,
     },
     app::{Declines, Defaults, Payments, ReportMetrics, SignatureKey},
+    authenticator::{DESK_KEY, DeskKey, InvalidDeskKey},
     config::{Approval, Config},
     desk,
     http::{self, Api},
@@ -71,6 +72,10 @@ pub(crate) enum StartError {
     Webhooks(#[from] SenderError),
     #[error("PAYMENTS_MAIL_FROM (--mail-from) is not set: PAYMENTS_SMTP_URL requires a sender")]
     MailFrom,
+    #[error(transparent)]
+    DeskKey(#[from] InvalidDeskKey),
+    #[error("{DESK_KEY} is not set: PAYMENTS_DESK_URL requires it")]
+    DeskKeyMissing,
     #[error("the metrics cannot be registered: {0}")]
     Metrics(#[from] prometheus::Error),
     #[error("{setting} are {address}: {source}")]
@@ -106,6 +111,13 @@ fn mailer(config: &Config, files: &mut Files) -> Result<Option<Mailer>, StartErr
     })?;
     let desk = config.desk_url().map(String::from);
     Ok(server.map(|server| Mailer::new(server, from, desk)))
+}
+
+/// `None` without a desk.
+fn desk_settings(config: &Config) -> Result<Option<desk::Settings>, StartError> {
+    let key = secret(DESK_KEY)?.map(|key| DeskKey::of(&key)).transpose()?;
+    let Some(url) = config.desk_url() else { return Ok(None) };
+    Ok(Some(desk::Settings::new(&url, key.ok_or(StartError::DeskKeyMissing)?)))
 }
 
 /// The key of a secret setting that verifies signatures.
@@ -173,6 +185,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let signature = signature_key("PAYMENTS_ACQUIRER_SECRET", &mut files)?;
     let acquirers = acquirers(&config, signature.clone(), &mut files)?;
     let token = BearerToken::configured("METRICS_TOKEN")?;
+    let desk = desk_settings(&config)?;
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
     let sender = SenderConfig {
         insecure: config.webhooks_insecure,
@@ -236,7 +249,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let at = |port| SocketAddr::new(config.server.host, port);
     let (listener, address) = listen("HOST and PORT", at(config.server.port))?;
     let (pos_listener, pos_address) = listen("HOST and PAYMENTS_POS_PORT", at(config.pos_port))?;
-    let (pos_url, desk_url) = (config.pos_url(pos_address.port()), config.desk_url());
+    let pos_url = config.pos_url(pos_address.port());
 
     let api = Arc::new(Api {
         payments: Arc::clone(&payments),
@@ -268,9 +281,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         pos::router(Arc::clone(&payments), page, Arc::clone(&traffic), Arc::clone(&edge));
     let mut servers = vec![(listener, router), (pos_listener, pos_router)];
     let mut desk_address = None;
-    if let Some(url) = desk_url {
+    if let Some(settings) = desk {
         let (listener, address) = listen("HOST and PAYMENTS_DESK_PORT", at(config.desk_port))?;
-        let settings = desk::Settings::new(&url);
         let router = desk::router(Arc::clone(&payments), settings, Arc::clone(&traffic), edge);
         servers.push((listener, router));
         desk_address = Some(address);

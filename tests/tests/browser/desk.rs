@@ -5,9 +5,11 @@ use blackbox::{
     browser::{Page, visit},
     mail::MailServer,
     payments::{Service, Stopped, email, minimal},
+    process,
 };
 use serde_json::Value;
 
+mod account;
 mod pictures;
 
 /// The longest texts, two that are not Latin, and English.
@@ -19,7 +21,8 @@ async fn start(server: &MailServer) -> (Service, String) {
         .with("PAYMENTS_SMTP_URL", &server.url())
         .with("PAYMENTS_MAIL_FROM", "Payments <payments@service.example>")
         .with("PAYMENTS_DESK_PORT", "0")
-        .with("PAYMENTS_DESK_URL", "http://127.0.0.1/");
+        .with("PAYMENTS_DESK_URL", "http://127.0.0.1/")
+        .with("PAYMENTS_DESK_KEY", &"0f".repeat(32));
     let service = place.start().await;
     let desk = format!("http://{}", service.process().address_of("desk.address"));
     (service, desk)
@@ -29,6 +32,14 @@ async fn start(server: &MailServer) -> (Service, String) {
 fn link(mail: &Value) -> Option<String> {
     let (_, rest) = mail["text"].as_str()?.split_once("http://127.0.0.1/")?;
     Some(format!("/{}", rest.split_whitespace().next()?))
+}
+
+/// A link that signs a user in.
+async fn link_for(service: &Service, desk: &str, email: &str) -> String {
+    let mut command = service.data().command();
+    command.args(["sign-in-link", email]);
+    let link = String::from_utf8(process::run(command).await.stdout).unwrap_or_default();
+    link.trim().replace("http://127.0.0.1", desk)
 }
 
 /// Checks a page on screens of two widths, in light and dark.

@@ -17,11 +17,12 @@ const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
 
 /// Settings whose value in a container differs from the default, or which have no generally usable
 /// default.
-const PLACE: [&str; 13] = [
+const PLACE: [&str; 14] = [
     "HOST",
     "OBJSTORE_DATA_DIR",
     "PAYMENTS_DATA_DIR",
     "PAYMENTS_DESK_URL",
+    "PAYMENTS_DESK_KEY",
     "PORTAL_URL",
     "PORTAL_CA_FILE",
     "PORTAL_CAMPUSES",

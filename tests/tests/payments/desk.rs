@@ -8,6 +8,7 @@ use blackbox::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
+mod account;
 mod browser;
 mod mails;
 mod money;

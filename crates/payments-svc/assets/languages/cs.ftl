@@ -186,3 +186,30 @@ mail-return = Výplata se vrátila
 mail-webhook = Webhook je vypnutý
 save = Uložit
 saved = Uloženo
+
+## Desk: account
+
+account = Účet
+authenticator = Ověřovací aplikace
+authenticator-works = Vaše ověřovací aplikace je nastavená.
+authenticator-missing = Než budete převádět peníze nebo měnit klíče, potřebujete kód z ověřovací aplikace v telefonu nebo počítači.
+set-up-authenticator = Nastavit ověřovací aplikaci
+remove-authenticator = Odebrat ověřovací aplikaci
+scan-code = Naskenujte tento kód aplikací.
+qr-code = QR kód
+type-secret = Nebo do aplikace zadejte tento klíč:
+enter-code = Zadejte kód
+code = Kód
+code-hint = Šest číslic z ověřovací aplikace nebo záložní kód.
+first-code-hint = Šest číslic, které aplikace zobrazuje.
+code-error = Tento kód nefunguje. Zadejte další.
+code-locked = Příliš mnoho chybných kódů. Počkejte 15 minut a zkuste to znovu.
+recovery-codes = Záložní kódy
+recovery-codes-hint = Pokud o aplikaci přijdete, zadejte jeden z těchto kódů. Každý platí jen jednou. Hned si je uložte na bezpečné místo: tato stránka je znovu nezobrazí.
+recovery-codes-left = Zbývající záložní kódy: { $count }
+new-recovery-codes = Vytvořit nové záložní kódy
+sessions = Kde jste přihlášeni
+session-began = Přihlášení: { $time }
+session-used = Poslední použití: { $time }
+this-session = Tento prohlížeč
+end-sessions = Odhlásit ve všech ostatních prohlížečích

@@ -185,3 +185,30 @@ mail-return = En udbetaling kom retur
 mail-webhook = En webhook er deaktiveret
 save = Gem
 saved = Gemt
+
+## Desk: account
+
+account = Konto
+authenticator = Godkendelsesapp
+authenticator-works = Din godkendelsesapp er sat op.
+authenticator-missing = Du skal bruge en kode fra en godkendelsesapp på din telefon eller computer, før du flytter penge eller ændrer nøgler.
+set-up-authenticator = Sæt en godkendelsesapp op
+remove-authenticator = Fjern godkendelsesappen
+scan-code = Scan denne kode med appen.
+qr-code = QR-kode
+type-secret = Eller indtast denne nøgle i appen:
+enter-code = Indtast din kode
+code = Kode
+code-hint = Seks cifre fra din godkendelsesapp eller en gendannelseskode.
+first-code-hint = De seks cifre, som appen viser.
+code-error = Koden virker ikke. Indtast den næste.
+code-locked = For mange forkerte koder. Vent 15 minutter, og prøv igen.
+recovery-codes = Gendannelseskoder
+recovery-codes-hint = Hvis du mister appen, kan du indtaste en af disse koder. Hver kode virker én gang. Gem dem et sikkert sted nu: Denne side viser dem ikke igen.
+recovery-codes-left = Gendannelseskoder tilbage: { $count }
+new-recovery-codes = Lav nye gendannelseskoder
+sessions = Her er du logget ind
+session-began = Logget ind: { $time }
+session-used = Sidst brugt: { $time }
+this-session = Denne browser
+end-sessions = Log ud i alle andre browsere

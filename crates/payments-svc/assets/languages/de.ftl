@@ -185,3 +185,30 @@ mail-return = Eine Auszahlung kam zurück
 mail-webhook = Ein Webhook ist abgeschaltet
 save = Speichern
 saved = Gespeichert
+
+## Desk: account
+
+account = Konto
+authenticator = Authentifizierungs-App
+authenticator-works = Ihre Authentifizierungs-App ist eingerichtet.
+authenticator-missing = Bevor Sie Geld bewegen oder Schlüssel ändern, brauchen Sie einen Code einer Authentifizierungs-App auf Ihrem Telefon oder Computer.
+set-up-authenticator = Authentifizierungs-App einrichten
+remove-authenticator = Authentifizierungs-App entfernen
+scan-code = Scannen Sie diesen Code mit der App.
+qr-code = QR-Code
+type-secret = Oder geben Sie diesen Schlüssel in die App ein:
+enter-code = Code eingeben
+code = Code
+code-hint = Sechs Ziffern aus Ihrer Authentifizierungs-App oder ein Wiederherstellungscode.
+first-code-hint = Die sechs Ziffern, die die App anzeigt.
+code-error = Dieser Code funktioniert nicht. Geben Sie den nächsten ein.
+code-locked = Zu viele falsche Codes. Warten Sie 15 Minuten und versuchen Sie es dann erneut.
+recovery-codes = Wiederherstellungscodes
+recovery-codes-hint = Wenn Sie die App verlieren, geben Sie einen dieser Codes ein. Jeder funktioniert einmal. Bewahren Sie sie jetzt an einem sicheren Ort auf: Diese Seite zeigt sie nicht noch einmal.
+recovery-codes-left = Verbleibende Wiederherstellungscodes: { $count }
+new-recovery-codes = Neue Wiederherstellungscodes erstellen
+sessions = Wo Sie angemeldet sind
+session-began = Angemeldet: { $time }
+session-used = Zuletzt verwendet: { $time }
+this-session = Dieser Browser
+end-sessions = In allen anderen Browsern abmelden

@@ -219,3 +219,41 @@ mail-return = A payout came back
 mail-webhook = A webhook is disabled
 save = Save
 saved = Saved
+
+## Desk: account
+
+# A title and a link: the settings of a user
+account = Account
+# A heading: an app that makes codes (TOTP)
+authenticator = Authenticator app
+authenticator-works = Your authenticator app is set up.
+authenticator-missing = You need a code of an authenticator app before you move money or change keys. The app is on your phone or computer.
+set-up-authenticator = Set up an authenticator app
+remove-authenticator = Remove the authenticator app
+scan-code = Scan this code with the app.
+# The name of an image
+qr-code = QR code
+# A secret of 32 letters follows, so it ends with a colon
+type-secret = Or type this key into the app:
+enter-code = Enter your code
+# The label of a field
+code = Code
+code-hint = Six digits from your authenticator app, or a recovery code.
+first-code-hint = The six digits that the app shows.
+code-error = This code does not work. Enter the next one.
+code-locked = Too many wrong codes. Wait 15 minutes, then try again.
+recovery-codes = Recovery codes
+recovery-codes-hint = If you lose the app, enter one of these codes. Each works once. Keep them in a safe place now: this page does not show them again.
+# $count: a number
+recovery-codes-left = Recovery codes left: { $count }
+new-recovery-codes = Make new recovery codes
+# A heading: the browsers in which a user is signed in
+sessions = Where you are signed in
+# $time: such as 2026-11-28 09:30 UTC
+session-began = Signed in { $time }
+# $time: such as 2026-11-28 09:30 UTC
+session-used = Last used { $time }
+# A mark in the list
+this-session = This browser
+# A button
+end-sessions = Sign out in all other browsers

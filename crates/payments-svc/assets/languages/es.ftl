@@ -185,3 +185,30 @@ mail-return = Un abono fue devuelto
 mail-webhook = Un webhook está desactivado
 save = Guardar
 saved = Guardado
+
+## Desk: account
+
+account = Cuenta
+authenticator = Aplicación de autenticación
+authenticator-works = Su aplicación de autenticación está configurada.
+authenticator-missing = Antes de mover dinero o cambiar claves, necesita un código de una aplicación de autenticación en su teléfono u ordenador.
+set-up-authenticator = Configurar una aplicación de autenticación
+remove-authenticator = Quitar la aplicación de autenticación
+scan-code = Escanee este código con la aplicación.
+qr-code = Código QR
+type-secret = O introduzca esta clave en la aplicación:
+enter-code = Introduzca su código
+code = Código
+code-hint = Seis cifras de su aplicación de autenticación o un código de recuperación.
+first-code-hint = Las seis cifras que muestra la aplicación.
+code-error = Este código no funciona. Introduzca el siguiente.
+code-locked = Demasiados códigos incorrectos. Espere 15 minutos e inténtelo de nuevo.
+recovery-codes = Códigos de recuperación
+recovery-codes-hint = Si pierde la aplicación, introduzca uno de estos códigos. Cada uno sirve una sola vez. Guárdelos ahora en un lugar seguro: esta página no los mostrará de nuevo.
+recovery-codes-left = Códigos de recuperación restantes: { $count }
+new-recovery-codes = Crear nuevos códigos de recuperación
+sessions = Dónde ha iniciado sesión
+session-began = Inicio de sesión: { $time }
+session-used = Último uso: { $time }
+this-session = Este navegador
+end-sessions = Cerrar sesión en todos los demás navegadores

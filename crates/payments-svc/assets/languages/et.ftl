@@ -184,3 +184,30 @@ mail-return = Väljamakse tuli tagasi
 mail-webhook = Veebihaak on välja lülitatud
 save = Salvesta
 saved = Salvestatud
+
+## Desk: account
+
+account = Konto
+authenticator = Autentimisrakendus
+authenticator-works = Teie autentimisrakendus on seadistatud.
+authenticator-missing = Enne raha liigutamist või võtmete muutmist on vaja koodi autentimisrakendusest teie telefonis või arvutis.
+set-up-authenticator = Seadista autentimisrakendus
+remove-authenticator = Eemalda autentimisrakendus
+scan-code = Skannige see kood rakendusega.
+qr-code = QR-kood
+type-secret = Või sisestage rakendusse see võti:
+enter-code = Sisestage kood
+code = Kood
+code-hint = Kuus numbrit autentimisrakendusest või taastekood.
+first-code-hint = Kuus numbrit, mida rakendus näitab.
+code-error = See kood ei tööta. Sisestage järgmine.
+code-locked = Liiga palju valesid koode. Oodake 15 minutit ja proovige siis uuesti.
+recovery-codes = Taastekoodid
+recovery-codes-hint = Kui rakendus läheb kaduma, sisestage üks neist koodidest. Iga kood töötab ühe korra. Hoidke need kohe kindlas kohas: see leht neid uuesti ei näita.
+recovery-codes-left = Taastekoode alles: { $count }
+new-recovery-codes = Loo uued taastekoodid
+sessions = Kus olete sisse logitud
+session-began = Sisse logitud: { $time }
+session-used = Viimati kasutatud: { $time }
+this-session = See brauser
+end-sessions = Logi kõigis teistes brauserites välja

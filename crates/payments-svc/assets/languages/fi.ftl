@@ -184,3 +184,30 @@ mail-return = Tilitys palautui
 mail-webhook = Webhook on poistettu käytöstä
 save = Tallenna
 saved = Tallennettu
+
+## Desk: account
+
+account = Tili
+authenticator = Todennussovellus
+authenticator-works = Todennussovelluksesi on käytössä.
+authenticator-missing = Ennen kuin siirrät rahaa tai muutat avaimia, tarvitset koodin puhelimesi tai tietokoneesi todennussovelluksesta.
+set-up-authenticator = Ota todennussovellus käyttöön
+remove-authenticator = Poista todennussovellus
+scan-code = Skannaa tämä koodi sovelluksella.
+qr-code = QR-koodi
+type-secret = Tai kirjoita tämä avain sovellukseen:
+enter-code = Anna koodi
+code = Koodi
+code-hint = Kuusi numeroa todennussovelluksesta tai palautuskoodi.
+first-code-hint = Sovelluksen näyttämät kuusi numeroa.
+code-error = Tämä koodi ei toimi. Anna seuraava.
+code-locked = Liian monta väärää koodia. Odota 15 minuuttia ja yritä uudelleen.
+recovery-codes = Palautuskoodit
+recovery-codes-hint = Jos menetät sovelluksen, anna jokin näistä koodeista. Kukin toimii kerran. Tallenna ne nyt turvalliseen paikkaan: tämä sivu ei näytä niitä uudelleen.
+recovery-codes-left = Palautuskoodeja jäljellä: { $count }
+new-recovery-codes = Luo uudet palautuskoodit
+sessions = Missä olet kirjautuneena
+session-began = Kirjauduttu: { $time }
+session-used = Viimeksi käytetty: { $time }
+this-session = Tämä selain
+end-sessions = Kirjaudu ulos kaikista muista selaimista

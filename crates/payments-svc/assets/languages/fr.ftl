@@ -185,3 +185,30 @@ mail-return = Un versement est revenu
 mail-webhook = Un webhook est désactivé
 save = Enregistrer
 saved = Enregistré
+
+## Desk: account
+
+account = Compte
+authenticator = Application d’authentification
+authenticator-works = Votre application d’authentification est configurée.
+authenticator-missing = Avant de déplacer de l’argent ou de modifier des clés, vous avez besoin d’un code d’une application d’authentification sur votre téléphone ou votre ordinateur.
+set-up-authenticator = Configurer une application d’authentification
+remove-authenticator = Supprimer l’application d’authentification
+scan-code = Scannez ce code avec l’application.
+qr-code = Code QR
+type-secret = Ou saisissez cette clé dans l’application :
+enter-code = Saisissez votre code
+code = Code
+code-hint = Six chiffres de votre application d’authentification, ou un code de récupération.
+first-code-hint = Les six chiffres que l’application affiche.
+code-error = Ce code ne fonctionne pas. Saisissez le suivant.
+code-locked = Trop de codes erronés. Patientez 15 minutes, puis réessayez.
+recovery-codes = Codes de récupération
+recovery-codes-hint = Si vous perdez l’application, saisissez l’un de ces codes. Chacun fonctionne une seule fois. Conservez-les maintenant en lieu sûr : cette page ne les affichera plus.
+recovery-codes-left = Codes de récupération restants : { $count }
+new-recovery-codes = Créer de nouveaux codes de récupération
+sessions = Où vous êtes connecté
+session-began = Connexion : { $time }
+session-used = Dernière utilisation : { $time }
+this-session = Ce navigateur
+end-sessions = Se déconnecter de tous les autres navigateurs

@@ -185,3 +185,30 @@ mail-return = Tháinig íocaíocht amach ar ais
 mail-webhook = Tá webhook díchumasaithe
 save = Sábháil
 saved = Sábháilte
+
+## Desk: account
+
+account = Cuntas
+authenticator = Aip fíordheimhnithe
+authenticator-works = Tá d’aip fíordheimhnithe socraithe.
+authenticator-missing = Sula mbogann tú airgead nó sula n-athraíonn tú eochracha, teastaíonn cód ó aip fíordheimhnithe ar do ghuthán nó ar do ríomhaire.
+set-up-authenticator = Socraigh aip fíordheimhnithe
+remove-authenticator = Bain an aip fíordheimhnithe
+scan-code = Scan an cód seo leis an aip.
+qr-code = Cód QR
+type-secret = Nó cuir an eochair seo isteach san aip:
+enter-code = Cuir do chód isteach
+code = Cód
+code-hint = Sé dhigit ó d’aip fíordheimhnithe, nó cód athshlánaithe.
+first-code-hint = Na sé dhigit a thaispeánann an aip.
+code-error = Ní oibríonn an cód seo. Cuir an chéad cheann eile isteach.
+code-locked = An iomarca cód mícheart. Fan 15 nóiméad, ansin bain triail eile as.
+recovery-codes = Cóid athshlánaithe
+recovery-codes-hint = Má chailleann tú an aip, cuir isteach ceann de na cóid seo. Oibríonn gach ceann uair amháin. Coinnigh in áit shábháilte anois iad: ní thaispeánfaidh an leathanach seo arís iad.
+recovery-codes-left = Cóid athshlánaithe fágtha: { $count }
+new-recovery-codes = Déan cóid athshlánaithe nua
+sessions = Áit a bhfuil tú logáilte isteach
+session-began = Logáilte isteach: { $time }
+session-used = Úsáid dheireanach: { $time }
+this-session = An brabhsálaí seo
+end-sessions = Logáil amach i ngach brabhsálaí eile

@@ -186,3 +186,30 @@ mail-return = Isplata je vraćena
 mail-webhook = Webhook je isključen
 save = Spremi
 saved = Spremljeno
+
+## Desk: account
+
+account = Račun
+authenticator = Aplikacija za provjeru autentičnosti
+authenticator-works = Vaša aplikacija za provjeru autentičnosti je postavljena.
+authenticator-missing = Prije nego što prenesete novac ili promijenite ključeve, potreban vam je kod iz aplikacije za provjeru autentičnosti na telefonu ili računalu.
+set-up-authenticator = Postavi aplikaciju za provjeru autentičnosti
+remove-authenticator = Ukloni aplikaciju za provjeru autentičnosti
+scan-code = Skenirajte ovaj kod aplikacijom.
+qr-code = QR kod
+type-secret = Ili unesite ovaj ključ u aplikaciju:
+enter-code = Unesite kod
+code = Kod
+code-hint = Šest znamenki iz aplikacije za provjeru autentičnosti ili kod za oporavak.
+first-code-hint = Šest znamenki koje aplikacija prikazuje.
+code-error = Ovaj kod ne vrijedi. Unesite sljedeći.
+code-locked = Previše pogrešnih kodova. Pričekajte 15 minuta pa pokušajte ponovno.
+recovery-codes = Kodovi za oporavak
+recovery-codes-hint = Ako izgubite aplikaciju, unesite jedan od ovih kodova. Svaki vrijedi jednom. Odmah ih spremite na sigurno mjesto: ova ih stranica neće ponovno prikazati.
+recovery-codes-left = Preostali kodovi za oporavak: { $count }
+new-recovery-codes = Izradi nove kodove za oporavak
+sessions = Gdje ste prijavljeni
+session-began = Prijava: { $time }
+session-used = Zadnja upotreba: { $time }
+this-session = Ovaj preglednik
+end-sessions = Odjavi se u svim drugim preglednicima

@@ -184,3 +184,30 @@ mail-return = Visszajött egy kifizetés
 mail-webhook = Letiltott webhook
 save = Mentés
 saved = Mentve
+
+## Desk: account
+
+account = Fiók
+authenticator = Hitelesítő alkalmazás
+authenticator-works = A hitelesítő alkalmazás be van állítva.
+authenticator-missing = Mielőtt pénzt mozgatna vagy kulcsokat módosítana, szüksége van egy kódra a telefonján vagy számítógépén lévő hitelesítő alkalmazásból.
+set-up-authenticator = Hitelesítő alkalmazás beállítása
+remove-authenticator = A hitelesítő alkalmazás eltávolítása
+scan-code = Olvassa be ezt a kódot az alkalmazással.
+qr-code = QR-kód
+type-secret = Vagy írja be ezt a kulcsot az alkalmazásba:
+enter-code = Adja meg a kódot
+code = Kód
+code-hint = Hat számjegy a hitelesítő alkalmazásból, vagy egy helyreállítási kód.
+first-code-hint = Az alkalmazásban látható hat számjegy.
+code-error = Ez a kód nem működik. Adja meg a következőt.
+code-locked = Túl sok hibás kód. Várjon 15 percet, majd próbálja újra.
+recovery-codes = Helyreállítási kódok
+recovery-codes-hint = Ha elveszíti az alkalmazást, adja meg az egyik kódot. Mindegyik egyszer használható. Most tegye őket biztonságos helyre: ez az oldal nem mutatja meg őket újra.
+recovery-codes-left = Megmaradt helyreállítási kódok: { $count }
+new-recovery-codes = Új helyreállítási kódok készítése
+sessions = Hol van bejelentkezve
+session-began = Bejelentkezés: { $time }
+session-used = Utolsó használat: { $time }
+this-session = Ez a böngésző
+end-sessions = Kijelentkezés az összes többi böngészőből

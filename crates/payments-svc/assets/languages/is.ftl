@@ -185,3 +185,30 @@ mail-return = Útborgun kom til baka
 mail-webhook = Vefkrókur er óvirkur
 save = Vista
 saved = Vistað
+
+## Desk: account
+
+account = Aðgangur
+authenticator = Auðkenningarforrit
+authenticator-works = Auðkenningarforritið þitt er uppsett.
+authenticator-missing = Áður en þú færir peninga eða breytir lyklum þarftu kóða úr auðkenningarforriti í símanum eða tölvunni.
+set-up-authenticator = Setja upp auðkenningarforrit
+remove-authenticator = Fjarlægja auðkenningarforritið
+scan-code = Skannaðu þennan kóða með forritinu.
+qr-code = QR-kóði
+type-secret = Eða sláðu þennan lykil inn í forritið:
+enter-code = Sláðu inn kóðann
+code = Kóði
+code-hint = Sex tölustafir úr auðkenningarforritinu eða endurheimtarkóði.
+first-code-hint = Tölustafirnir sex sem forritið sýnir.
+code-error = Þessi kóði virkar ekki. Sláðu inn þann næsta.
+code-locked = Of margir rangir kóðar. Bíddu í 15 mínútur og reyndu svo aftur.
+recovery-codes = Endurheimtarkóðar
+recovery-codes-hint = Ef þú týnir forritinu skaltu slá inn einn þessara kóða. Hver virkar einu sinni. Geymdu þá á öruggum stað núna: þessi síða sýnir þá ekki aftur.
+recovery-codes-left = Endurheimtarkóðar eftir: { $count }
+new-recovery-codes = Búa til nýja endurheimtarkóða
+sessions = Hvar þú ert með opna innskráningu
+session-began = Innskráning: { $time }
+session-used = Síðast notað: { $time }
+this-session = Þessi vafri
+end-sessions = Skrá út í öllum öðrum vöfrum

@@ -185,3 +185,30 @@ mail-return = Un versamento è tornato indietro
 mail-webhook = Un webhook è disattivato
 save = Salva
 saved = Salvato
+
+## Desk: account
+
+account = Account
+authenticator = App di autenticazione
+authenticator-works = La sua app di autenticazione è configurata.
+authenticator-missing = Prima di spostare denaro o modificare chiavi, le serve un codice di un’app di autenticazione sul telefono o sul computer.
+set-up-authenticator = Configura un’app di autenticazione
+remove-authenticator = Rimuovi l’app di autenticazione
+scan-code = Scansioni questo codice con l’app.
+qr-code = Codice QR
+type-secret = Oppure inserisca questa chiave nell’app:
+enter-code = Inserisca il codice
+code = Codice
+code-hint = Sei cifre della sua app di autenticazione o un codice di recupero.
+first-code-hint = Le sei cifre che l’app mostra.
+code-error = Questo codice non funziona. Inserisca il successivo.
+code-locked = Troppi codici errati. Attenda 15 minuti e riprovi.
+recovery-codes = Codici di recupero
+recovery-codes-hint = Se perde l’app, inserisca uno di questi codici. Ognuno funziona una volta sola. Li conservi subito in un luogo sicuro: questa pagina non li mostrerà più.
+recovery-codes-left = Codici di recupero rimasti: { $count }
+new-recovery-codes = Crea nuovi codici di recupero
+sessions = Dove ha effettuato l’accesso
+session-began = Accesso: { $time }
+session-used = Ultimo utilizzo: { $time }
+this-session = Questo browser
+end-sessions = Esci da tutti gli altri browser

@@ -186,3 +186,30 @@ mail-return = Išmokėjimas grįžo
 mail-webhook = Webhook išjungtas
 save = Išsaugoti
 saved = Išsaugota
+
+## Desk: account
+
+account = Paskyra
+authenticator = Autentifikavimo programėlė
+authenticator-works = Jūsų autentifikavimo programėlė nustatyta.
+authenticator-missing = Prieš judinant pinigus ar keičiant raktus reikia kodo iš autentifikavimo programėlės jūsų telefone ar kompiuteryje.
+set-up-authenticator = Nustatyti autentifikavimo programėlę
+remove-authenticator = Pašalinti autentifikavimo programėlę
+scan-code = Nuskaitykite šį kodą programėle.
+qr-code = QR kodas
+type-secret = Arba įveskite šį raktą į programėlę:
+enter-code = Įveskite kodą
+code = Kodas
+code-hint = Šeši skaitmenys iš autentifikavimo programėlės arba atkūrimo kodas.
+first-code-hint = Šeši skaitmenys, kuriuos rodo programėlė.
+code-error = Šis kodas netinka. Įveskite kitą.
+code-locked = Per daug neteisingų kodų. Palaukite 15 minučių ir bandykite dar kartą.
+recovery-codes = Atkūrimo kodai
+recovery-codes-hint = Jei prarasite programėlę, įveskite vieną iš šių kodų. Kiekvienas tinka vieną kartą. Iškart pasidėkite juos saugioje vietoje: šis puslapis jų daugiau neparodys.
+recovery-codes-left = Liko atkūrimo kodų: { $count }
+new-recovery-codes = Sukurti naujus atkūrimo kodus
+sessions = Kur esate prisijungę
+session-began = Prisijungta: { $time }
+session-used = Paskutinį kartą naudota: { $time }
+this-session = Ši naršyklė
+end-sessions = Atsijungti visose kitose naršyklėse

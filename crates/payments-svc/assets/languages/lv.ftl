@@ -185,3 +185,30 @@ mail-return = Izmaksa atgriezās
 mail-webhook = Tīmekļa āķis ir atspējots
 save = Saglabāt
 saved = Saglabāts
+
+## Desk: account
+
+account = Konts
+authenticator = Autentifikācijas lietotne
+authenticator-works = Jūsu autentifikācijas lietotne ir iestatīta.
+authenticator-missing = Pirms pārvietojat naudu vai maināt atslēgas, ir vajadzīgs kods no autentifikācijas lietotnes jūsu tālrunī vai datorā.
+set-up-authenticator = Iestatīt autentifikācijas lietotni
+remove-authenticator = Noņemt autentifikācijas lietotni
+scan-code = Noskenējiet šo kodu ar lietotni.
+qr-code = QR kods
+type-secret = Vai ievadiet lietotnē šo atslēgu:
+enter-code = Ievadiet kodu
+code = Kods
+code-hint = Seši cipari no autentifikācijas lietotnes vai atkopšanas kods.
+first-code-hint = Seši cipari, ko rāda lietotne.
+code-error = Šis kods nedarbojas. Ievadiet nākamo.
+code-locked = Pārāk daudz nepareizu kodu. Uzgaidiet 15 minūtes un mēģiniet vēlreiz.
+recovery-codes = Atkopšanas kodi
+recovery-codes-hint = Ja pazaudējat lietotni, ievadiet vienu no šiem kodiem. Katrs darbojas vienu reizi. Saglabājiet tos tagad drošā vietā: šī lapa tos vairs nerādīs.
+recovery-codes-left = Atlikušie atkopšanas kodi: { $count }
+new-recovery-codes = Izveidot jaunus atkopšanas kodus
+sessions = Kur esat pieslēdzies
+session-began = Pieslēgšanās: { $time }
+session-used = Pēdējoreiz lietots: { $time }
+this-session = Šī pārlūkprogramma
+end-sessions = Iziet visās citās pārlūkprogrammās

@@ -185,3 +185,30 @@ mail-return = Ħlas ’il barra reġa’ lura
 mail-webhook = Webhook huwa diżattivat
 save = Issejvja
 saved = Issejvjat
+
+## Desk: account
+
+account = Kont
+authenticator = App tal-awtentikazzjoni
+authenticator-works = L-app tal-awtentikazzjoni tiegħek hija ssettjata.
+authenticator-missing = Qabel ma tmexxi l-flus jew tbiddel iċ-ċwievet, għandek bżonn kodiċi minn app tal-awtentikazzjoni fuq it-telefon jew il-kompjuter tiegħek.
+set-up-authenticator = Issettja app tal-awtentikazzjoni
+remove-authenticator = Neħħi l-app tal-awtentikazzjoni
+scan-code = Skennja dan il-kodiċi bl-app.
+qr-code = Kodiċi QR
+type-secret = Jew daħħal din iċ-ċavetta fl-app:
+enter-code = Daħħal il-kodiċi tiegħek
+code = Kodiċi
+code-hint = Sitt ċifri mill-app tal-awtentikazzjoni tiegħek, jew kodiċi tal-irkupru.
+first-code-hint = Is-sitt ċifri li turi l-app.
+code-error = Dan il-kodiċi ma jaħdimx. Daħħal li jmiss.
+code-locked = Wisq kodiċijiet ħżiena. Stenna 15-il minuta, imbagħad erġa’ pprova.
+recovery-codes = Kodiċijiet tal-irkupru
+recovery-codes-hint = Jekk titlef l-app, daħħal wieħed minn dawn il-kodiċijiet. Kull wieħed jaħdem darba. Żommhom f’post sigur issa: din il-paġna mhux se terġa’ turihom.
+recovery-codes-left = Kodiċijiet tal-irkupru li fadal: { $count }
+new-recovery-codes = Agħmel kodiċijiet tal-irkupru ġodda
+sessions = Fejn int imdaħħal
+session-began = Dħul: { $time }
+session-used = L-aħħar użu: { $time }
+this-session = Dan il-browser
+end-sessions = Oħroġ mill-browsers l-oħra kollha

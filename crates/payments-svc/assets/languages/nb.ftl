@@ -185,3 +185,30 @@ mail-return = En utbetaling kom i retur
 mail-webhook = En webhook er deaktivert
 save = Lagre
 saved = Lagret
+
+## Desk: account
+
+account = Konto
+authenticator = Autentiseringsapp
+authenticator-works = Autentiseringsappen din er satt opp.
+authenticator-missing = Du trenger en kode fra en autentiseringsapp på telefonen eller datamaskinen før du flytter penger eller endrer nøkler.
+set-up-authenticator = Sett opp en autentiseringsapp
+remove-authenticator = Fjern autentiseringsappen
+scan-code = Skann denne koden med appen.
+qr-code = QR-kode
+type-secret = Eller skriv inn denne nøkkelen i appen:
+enter-code = Skriv inn koden
+code = Kode
+code-hint = Seks sifre fra autentiseringsappen, eller en gjenopprettingskode.
+first-code-hint = De seks sifrene som appen viser.
+code-error = Denne koden virker ikke. Skriv inn den neste.
+code-locked = For mange feil koder. Vent 15 minutter, og prøv igjen.
+recovery-codes = Gjenopprettingskoder
+recovery-codes-hint = Hvis du mister appen, skriver du inn en av disse kodene. Hver kode virker én gang. Oppbevar dem på et trygt sted nå: Denne siden viser dem ikke igjen.
+recovery-codes-left = Gjenopprettingskoder igjen: { $count }
+new-recovery-codes = Lag nye gjenopprettingskoder
+sessions = Her er du logget inn
+session-began = Logget inn: { $time }
+session-used = Sist brukt: { $time }
+this-session = Denne nettleseren
+end-sessions = Logg ut i alle andre nettlesere

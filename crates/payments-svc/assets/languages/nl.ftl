@@ -185,3 +185,30 @@ mail-return = Een uitbetaling kwam terug
 mail-webhook = Een webhook is uitgeschakeld
 save = Opslaan
 saved = Opgeslagen
+
+## Desk: account
+
+account = Account
+authenticator = Authenticatie-app
+authenticator-works = Uw authenticatie-app is ingesteld.
+authenticator-missing = Voordat u geld verplaatst of sleutels wijzigt, hebt u een code nodig van een authenticatie-app op uw telefoon of computer.
+set-up-authenticator = Een authenticatie-app instellen
+remove-authenticator = De authenticatie-app verwijderen
+scan-code = Scan deze code met de app.
+qr-code = QR-code
+type-secret = Of voer deze sleutel in de app in:
+enter-code = Voer uw code in
+code = Code
+code-hint = Zes cijfers uit uw authenticatie-app, of een herstelcode.
+first-code-hint = De zes cijfers die de app toont.
+code-error = Deze code werkt niet. Voer de volgende in.
+code-locked = Te veel onjuiste codes. Wacht 15 minuten en probeer het dan opnieuw.
+recovery-codes = Herstelcodes
+recovery-codes-hint = Als u de app kwijtraakt, voert u een van deze codes in. Elke code werkt één keer. Bewaar ze nu op een veilige plaats: deze pagina toont ze niet nog een keer.
+recovery-codes-left = Resterende herstelcodes: { $count }
+new-recovery-codes = Nieuwe herstelcodes maken
+sessions = Waar u bent ingelogd
+session-began = Ingelogd: { $time }
+session-used = Laatst gebruikt: { $time }
+this-session = Deze browser
+end-sessions = In alle andere browsers uitloggen

@@ -185,3 +185,30 @@ mail-return = Wypłata wróciła
 mail-webhook = Webhook jest wyłączony
 save = Zapisz
 saved = Zapisano
+
+## Desk: account
+
+account = Konto
+authenticator = Aplikacja uwierzytelniająca
+authenticator-works = Twoja aplikacja uwierzytelniająca jest skonfigurowana.
+authenticator-missing = Zanim przekażesz pieniądze lub zmienisz klucze, potrzebujesz kodu z aplikacji uwierzytelniającej na telefonie lub komputerze.
+set-up-authenticator = Skonfiguruj aplikację uwierzytelniającą
+remove-authenticator = Usuń aplikację uwierzytelniającą
+scan-code = Zeskanuj ten kod aplikacją.
+qr-code = Kod QR
+type-secret = Albo wpisz ten klucz w aplikacji:
+enter-code = Wpisz kod
+code = Kod
+code-hint = Sześć cyfr z aplikacji uwierzytelniającej lub kod odzyskiwania.
+first-code-hint = Sześć cyfr, które pokazuje aplikacja.
+code-error = Ten kod nie działa. Wpisz następny.
+code-locked = Zbyt wiele błędnych kodów. Odczekaj 15 minut i spróbuj ponownie.
+recovery-codes = Kody odzyskiwania
+recovery-codes-hint = Jeśli stracisz aplikację, wpisz jeden z tych kodów. Każdy działa jeden raz. Zapisz je teraz w bezpiecznym miejscu: ta strona nie pokaże ich ponownie.
+recovery-codes-left = Pozostałe kody odzyskiwania: { $count }
+new-recovery-codes = Utwórz nowe kody odzyskiwania
+sessions = Gdzie trwa sesja
+session-began = Logowanie: { $time }
+session-used = Ostatnie użycie: { $time }
+this-session = Ta przeglądarka
+end-sessions = Wyloguj się we wszystkich innych przeglądarkach

@@ -185,3 +185,30 @@ mail-return = Uma transferência foi devolvida
 mail-webhook = Um webhook está desativado
 save = Guardar
 saved = Guardado
+
+## Desk: account
+
+account = Conta
+authenticator = Aplicação de autenticação
+authenticator-works = A sua aplicação de autenticação está configurada.
+authenticator-missing = Antes de movimentar dinheiro ou alterar chaves, precisa de um código de uma aplicação de autenticação no seu telemóvel ou computador.
+set-up-authenticator = Configurar uma aplicação de autenticação
+remove-authenticator = Remover a aplicação de autenticação
+scan-code = Leia este código com a aplicação.
+qr-code = Código QR
+type-secret = Ou introduza esta chave na aplicação:
+enter-code = Introduza o seu código
+code = Código
+code-hint = Seis algarismos da sua aplicação de autenticação ou um código de recuperação.
+first-code-hint = Os seis algarismos que a aplicação mostra.
+code-error = Este código não funciona. Introduza o seguinte.
+code-locked = Demasiados códigos errados. Aguarde 15 minutos e tente novamente.
+recovery-codes = Códigos de recuperação
+recovery-codes-hint = Se perder a aplicação, introduza um destes códigos. Cada um funciona uma única vez. Guarde-os agora num local seguro: esta página não os mostrará novamente.
+recovery-codes-left = Códigos de recuperação restantes: { $count }
+new-recovery-codes = Criar novos códigos de recuperação
+sessions = Onde tem sessão iniciada
+session-began = Início de sessão: { $time }
+session-used = Última utilização: { $time }
+this-session = Este navegador
+end-sessions = Terminar sessão em todos os outros navegadores

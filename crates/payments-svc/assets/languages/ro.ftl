@@ -186,3 +186,30 @@ mail-return = O plată s-a întors
 mail-webhook = Un webhook este dezactivat
 save = Salvează
 saved = Salvat
+
+## Desk: account
+
+account = Cont
+authenticator = Aplicație de autentificare
+authenticator-works = Aplicația dumneavoastră de autentificare este configurată.
+authenticator-missing = Înainte de a muta bani sau de a schimba chei, aveți nevoie de un cod dintr-o aplicație de autentificare de pe telefon sau calculator.
+set-up-authenticator = Configurați o aplicație de autentificare
+remove-authenticator = Eliminați aplicația de autentificare
+scan-code = Scanați acest cod cu aplicația.
+qr-code = Cod QR
+type-secret = Sau introduceți această cheie în aplicație:
+enter-code = Introduceți codul
+code = Cod
+code-hint = Șase cifre din aplicația de autentificare sau un cod de recuperare.
+first-code-hint = Cele șase cifre pe care le afișează aplicația.
+code-error = Acest cod nu funcționează. Introduceți-l pe următorul.
+code-locked = Prea multe coduri greșite. Așteptați 15 minute, apoi încercați din nou.
+recovery-codes = Coduri de recuperare
+recovery-codes-hint = Dacă pierdeți aplicația, introduceți unul dintre aceste coduri. Fiecare funcționează o singură dată. Păstrați-le acum într-un loc sigur: această pagină nu le va mai afișa.
+recovery-codes-left = Coduri de recuperare rămase: { $count }
+new-recovery-codes = Creați coduri de recuperare noi
+sessions = Unde sunteți autentificat
+session-began = Autentificare: { $time }
+session-used = Ultima utilizare: { $time }
+this-session = Acest browser
+end-sessions = Deconectați-vă din toate celelalte browsere

@@ -186,3 +186,30 @@ mail-return = Výplata sa vrátila
 mail-webhook = Webhook je vypnutý
 save = Uložiť
 saved = Uložené
+
+## Desk: account
+
+account = Účet
+authenticator = Overovacia aplikácia
+authenticator-works = Vaša overovacia aplikácia je nastavená.
+authenticator-missing = Skôr než budete presúvať peniaze alebo meniť kľúče, potrebujete kód z overovacej aplikácie v telefóne alebo počítači.
+set-up-authenticator = Nastaviť overovaciu aplikáciu
+remove-authenticator = Odstrániť overovaciu aplikáciu
+scan-code = Naskenujte tento kód aplikáciou.
+qr-code = QR kód
+type-secret = Alebo do aplikácie zadajte tento kľúč:
+enter-code = Zadajte kód
+code = Kód
+code-hint = Šesť číslic z overovacej aplikácie alebo záložný kód.
+first-code-hint = Šesť číslic, ktoré aplikácia zobrazuje.
+code-error = Tento kód nefunguje. Zadajte ďalší.
+code-locked = Príliš veľa nesprávnych kódov. Počkajte 15 minút a skúste to znova.
+recovery-codes = Záložné kódy
+recovery-codes-hint = Ak o aplikáciu prídete, zadajte jeden z týchto kódov. Každý platí len raz. Hneď si ich uložte na bezpečné miesto: táto stránka ich znova nezobrazí.
+recovery-codes-left = Zostávajúce záložné kódy: { $count }
+new-recovery-codes = Vytvoriť nové záložné kódy
+sessions = Kde ste prihlásení
+session-began = Prihlásenie: { $time }
+session-used = Posledné použitie: { $time }
+this-session = Tento prehliadač
+end-sessions = Odhlásiť vo všetkých ostatných prehliadačoch

@@ -186,3 +186,30 @@ mail-return = Izplačilo se je vrnilo
 mail-webhook = Webhook je izklopljen
 save = Shrani
 saved = Shranjeno
+
+## Desk: account
+
+account = Račun
+authenticator = Aplikacija za preverjanje pristnosti
+authenticator-works = Vaša aplikacija za preverjanje pristnosti je nastavljena.
+authenticator-missing = Preden premaknete denar ali spremenite ključe, potrebujete kodo iz aplikacije za preverjanje pristnosti v telefonu ali računalniku.
+set-up-authenticator = Nastavi aplikacijo za preverjanje pristnosti
+remove-authenticator = Odstrani aplikacijo za preverjanje pristnosti
+scan-code = Optično preberite to kodo z aplikacijo.
+qr-code = Koda QR
+type-secret = Ali pa v aplikacijo vnesite ta ključ:
+enter-code = Vnesite kodo
+code = Koda
+code-hint = Šest števk iz aplikacije za preverjanje pristnosti ali obnovitvena koda.
+first-code-hint = Šest števk, ki jih prikazuje aplikacija.
+code-error = Ta koda ne deluje. Vnesite naslednjo.
+code-locked = Preveč napačnih kod. Počakajte 15 minut in poskusite znova.
+recovery-codes = Obnovitvene kode
+recovery-codes-hint = Če izgubite aplikacijo, vnesite eno od teh kod. Vsaka deluje enkrat. Takoj jih shranite na varno mesto: ta stran jih ne bo več prikazala.
+recovery-codes-left = Preostale obnovitvene kode: { $count }
+new-recovery-codes = Ustvari nove obnovitvene kode
+sessions = Kje ste prijavljeni
+session-began = Prijava: { $time }
+session-used = Zadnja uporaba: { $time }
+this-session = Ta brskalnik
+end-sessions = Odjava v vseh drugih brskalnikih

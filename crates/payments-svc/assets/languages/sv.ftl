@@ -185,3 +185,30 @@ mail-return = En utbetalning kom tillbaka
 mail-webhook = En webhook är avstängd
 save = Spara
 saved = Sparat
+
+## Desk: account
+
+account = Konto
+authenticator = Autentiseringsapp
+authenticator-works = Din autentiseringsapp är konfigurerad.
+authenticator-missing = Innan du flyttar pengar eller ändrar nycklar behöver du en kod från en autentiseringsapp på din telefon eller dator.
+set-up-authenticator = Konfigurera en autentiseringsapp
+remove-authenticator = Ta bort autentiseringsappen
+scan-code = Skanna den här koden med appen.
+qr-code = QR-kod
+type-secret = Eller ange den här nyckeln i appen:
+enter-code = Ange din kod
+code = Kod
+code-hint = Sex siffror från din autentiseringsapp eller en återställningskod.
+first-code-hint = De sex siffror som appen visar.
+code-error = Koden fungerar inte. Ange nästa.
+code-locked = För många felaktiga koder. Vänta 15 minuter och försök sedan igen.
+recovery-codes = Återställningskoder
+recovery-codes-hint = Om du förlorar appen anger du en av de här koderna. Varje kod fungerar en gång. Spara dem på ett säkert ställe nu: den här sidan visar dem inte igen.
+recovery-codes-left = Återställningskoder kvar: { $count }
+new-recovery-codes = Skapa nya återställningskoder
+sessions = Här är du inloggad
+session-began = Inloggad: { $time }
+session-used = Senast använd: { $time }
+this-session = Den här webbläsaren
+end-sessions = Logga ut i alla andra webbläsare

@@ -4,7 +4,7 @@
 use common::limits;
 use payments_domain::{FieldError, MovementError, NoRate, write::Rejection};
 
-use crate::{acquirer::NoAnswer, store::StoreError};
+use crate::{acquirer::NoAnswer, authenticator::NotSealedHere, store::StoreError};
 
 /// Why a request failed, in the words that the caller reads.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +41,8 @@ pub(crate) enum Error {
     Store(#[source] StoreError),
     #[error("an internal error occurred")]
     Internal(#[source] StoreError),
+    #[error("codes cannot be checked")]
+    Sealed(#[source] NotSealedHere),
 }
 
 /// Why a payment that was begun has no outcome yet. A job asks the acquirer for it later.

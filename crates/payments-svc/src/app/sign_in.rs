@@ -19,6 +19,19 @@ const USE_INTERVAL: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
 pub(crate) struct SignedIn {
     pub(crate) user: User,
     pub(crate) session: TokenDigest,
+    pub(crate) codes: Codes,
+}
+
+/// The codes of an authenticator that the user has typed in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Codes {
+    /// The user has no authenticator.
+    NotSetUp,
+    /// None: the session can do nothing else.
+    Missing,
+    /// The last one was too long ago for money and keys.
+    Old,
+    Fresh,
 }
 
 /// A link that works in this browser.
@@ -102,7 +115,9 @@ impl Payments {
     /// The user of a session. `None` if the session has ended, or the user is a member of no
     /// merchant any more.
     pub(crate) async fn signed_in(&self, token: &Token) -> Result<Option<SignedIn>, Error> {
-        let Some((row, user)) = self.store.session(token.digest()).await? else { return Ok(None) };
+        let Some((row, user, has_authenticator)) = self.store.session(token.digest()).await? else {
+            return Ok(None);
+        };
         let now = self.store.database_time().await?;
         if !row.works(now) {
             return Ok(None);
@@ -115,13 +130,19 @@ impl Payments {
                 used => used?,
             }
         }
-        Ok(Some(SignedIn { user, session }))
+        let codes = match row.verified {
+            _ if !has_authenticator => Codes::NotSetUp,
+            None => Codes::Missing,
+            Some(_) if row.is_fresh(now) => Codes::Fresh,
+            Some(_) => Codes::Old,
+        };
+        Ok(Some(SignedIn { user, session, codes }))
     }
 
     /// Ends a session.
     pub(crate) async fn sign_out(
         &self,
-        SignedIn { user, session }: &SignedIn,
+        SignedIn { user, session, .. }: &SignedIn,
     ) -> Result<(), Error> {
         let action = EndSessions { user: user.id, which: Which::One(*session) };
         self.write(Actor::user(user.id), action).await

@@ -55,6 +55,7 @@ mod tests {
     use axum::http::header;
 
     use super::*;
+    use crate::authenticator::DeskKey;
 
     #[test]
     fn cookies_are_bound_to_the_host_behind_tls() {
@@ -66,7 +67,8 @@ mod tests {
                 "__Host-session=secret; HttpOnly; SameSite=Lax; Secure; Path=/",
             ),
         ] {
-            let settings = Settings::new(&url.parse().unwrap());
+            let key = DeskKey::of(&"00".repeat(32).into()).unwrap();
+            let settings = Settings::new(&url.parse().unwrap(), key);
             let set = Kind::Session.set(Some(&token), &settings).unwrap();
             assert_eq!(set, expected);
             let sent = HeaderValue::from_str(expected.split(';').next().unwrap()).unwrap();

@@ -207,7 +207,7 @@ fn status<'a>(language: &'a Language, payment: &Transaction) -> Cow<'a, str> {
     }
 }
 
-fn time(time: &Timestamp) -> String {
+pub(super) fn time(time: &Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 

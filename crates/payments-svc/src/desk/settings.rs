@@ -1,5 +1,7 @@
 use url::Url;
 
+use crate::authenticator::DeskKey;
+
 /// The settings of the desk.
 pub(crate) struct Settings {
     /// The path of its pages, with a slash at the end.
@@ -7,15 +9,20 @@ pub(crate) struct Settings {
     pub(super) origin: String,
     /// Whether browsers use TLS.
     pub(super) is_secure: bool,
+    /// The name of the desk in authenticator apps.
+    pub(super) host: String,
+    pub(super) key: DeskKey,
 }
 
 impl Settings {
     /// `url` is the public URL of the desk, with a slash at the end.
-    pub(crate) fn new(url: &Url) -> Self {
+    pub(crate) fn new(url: &Url, key: DeskKey) -> Self {
         Self {
             path: url.path().to_owned(),
             origin: url.origin().ascii_serialization(),
             is_secure: url.scheme() == "https",
+            host: url.host_str().unwrap_or_default().to_owned(),
+            key,
         }
     }
 }

@@ -15,7 +15,7 @@ use payments_domain::{Email, Merchant, Token};
 use super::{
     Desk,
     cookies::Kind,
-    view::{self, Field},
+    view::{self, Field, typed},
     visitor::Visitor,
 };
 use crate::{
@@ -93,9 +93,7 @@ pub(super) async fn request(
     address: ClientAddress,
     body: Body,
 ) -> Result<Response, Error> {
-    let typed =
-        body.read(|fields| fields.optional("email", |text| Ok::<_, String>(text.to_owned())));
-    let typed = typed.ok().flatten().unwrap_or_default();
+    let typed = typed(&body, "email");
     let Ok(email) = Email::new(typed.trim()) else {
         let page = SignInPage { at: &at, wrong: Some(&typed) };
         return Ok(view::page(StatusCode::BAD_REQUEST, &page));

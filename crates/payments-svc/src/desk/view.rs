@@ -9,7 +9,10 @@ use axum::{
 };
 
 pub(super) use crate::web::page::HTML;
-use crate::web::page::{STYLE as PAGE_STYLE, css, html, version};
+use crate::web::{
+    Body,
+    page::{STYLE as PAGE_STYLE, css, html, version},
+};
 
 const STYLE: &str = include_str!("../../assets/desk/desk.css");
 
@@ -33,6 +36,12 @@ pub(super) struct Field<'a> {
     pub(super) attributes: &'static str,
     pub(super) hint: Option<Cow<'a, str>>,
     pub(super) error: Option<Cow<'a, str>>,
+}
+
+/// What the user typed into a field of a form.
+pub(super) fn typed(body: &Body, name: &'static str) -> String {
+    let typed = body.read(|fields| fields.optional(name, |text| Ok::<_, String>(text.to_owned())));
+    typed.ok().flatten().unwrap_or_default()
 }
 
 /// With the referrer policy `no-referrer`, browsers would send `Origin: null` with forms.

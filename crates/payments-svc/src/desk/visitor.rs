@@ -11,9 +11,9 @@ use axum::{
 };
 use payments_domain::{Currency, Id, Merchant, Money, Token};
 
-use super::{Desk, cookies::Kind, view::VERSION};
+use super::{Desk, cookies::Kind, next, view::VERSION};
 use crate::{
-    app::{self, Payments, SignedIn},
+    app::{self, Codes, Payments, SignedIn},
     language::Language,
     web::{Error, page::see_other},
 };
@@ -68,7 +68,7 @@ impl Visitor {
     }
 }
 
-/// A user who is signed in. Others are led to the sign-in page.
+/// A user who is signed in. Others are led to the page for the address or the code.
 pub(super) struct Session {
     visitor: Visitor,
     pub(super) signed_in: SignedIn,
@@ -82,15 +82,30 @@ impl Deref for Session {
     }
 }
 
-impl FromRequestParts<Desk> for Session {
+/// A user who may still have to type a code.
+pub(super) struct AnySession(pub(super) Session);
+
+impl FromRequestParts<Desk> for AnySession {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Response> {
         let Ok(visitor) = Visitor::from_request_parts(parts, desk).await;
         match visitor.signed_in(&parts.headers).await {
-            Ok(Some(signed_in)) => Ok(Self { visitor, signed_in }),
+            Ok(Some(signed_in)) => Ok(Self(Session { visitor, signed_in })),
             Ok(None) => Err(visitor.redirect("sign-in")),
             Err(error) => Err(Error::from(error).into_response()),
+        }
+    }
+}
+
+impl FromRequestParts<Desk> for Session {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Response> {
+        let AnySession(session) = AnySession::from_request_parts(parts, desk).await?;
+        match session.signed_in.codes {
+            Codes::Missing => Err(session.redirect("code")),
+            _ => Ok(session),
         }
     }
 }
@@ -143,6 +158,22 @@ impl Session {
 
     pub(super) fn payments(&self) -> &Arc<Payments> {
         &self.desk.payments
+    }
+
+    /// The path of the user's account.
+    pub(super) fn account(&self) -> String {
+        format!("{}account", self.home())
+    }
+
+    /// For money and keys: leads a user who has typed no code lately to the page for it, and then to
+    /// the path `back`. Who has no authenticator sets one up.
+    pub(super) fn fresh(&self, back: &str) -> Result<(), Error> {
+        let page = match self.signed_in.codes {
+            Codes::Fresh => return Ok(()),
+            Codes::NotSetUp => "account",
+            Codes::Missing | Codes::Old => "code",
+        };
+        Err(Error::SeeOther(format!("{}{page}{}", self.home(), next::query(back))))
     }
 }
 

@@ -33,21 +33,41 @@ impl Store {
         self.query_one(&sql, &[address.param()], User::read).await
     }
 
-    /// A session with its user, if the user is a member of a merchant.
+    /// A session with its user, if the user is a member of a merchant, and whether the user has an
+    /// authenticator that works.
     pub(crate) async fn session(
         &self,
         digest: TokenDigest,
-    ) -> Result<Option<(SessionRow, User)>, StoreError> {
+    ) -> Result<Option<(SessionRow, User, bool)>, StoreError> {
         let sql = format!(
-            "SELECT {}, {} FROM sessions JOIN users ON users.id = sessions.\"user\"
+            "SELECT {}, {}, EXISTS (
+                 SELECT 1 FROM authenticators WHERE authenticators.\"user\" = users.id AND works
+             )
+             FROM sessions JOIN users ON users.id = sessions.\"user\"
              WHERE digest = $1 AND {IS_MEMBER}",
             SessionRow::of("sessions"),
             User::of("users")
         );
         self.query_one(&sql, &[digest.param()], |columns| {
-            Ok((SessionRow::read(columns)?, User::read(columns)?))
+            Ok((SessionRow::read(columns)?, User::read(columns)?, columns.read()?))
         })
         .await
+    }
+
+    /// All sessions of a user, newest first.
+    pub(crate) async fn sessions_of_user(&self, user: Id) -> Result<Vec<SessionRow>, StoreError> {
+        let columns = SessionRow::of("sessions");
+        let sql = format!(
+            "SELECT {columns} FROM sessions WHERE \"user\" = $1 ORDER BY created DESC, digest"
+        );
+        self.query_all(&sql, &[user.param()], SessionRow::read).await
+    }
+
+    /// The number of recovery codes that a user can still use.
+    pub(crate) async fn recovery_codes_of_user(&self, user: Id) -> Result<u32, StoreError> {
+        let sql = "SELECT count(*) FROM recovery_codes WHERE \"user\" = $1";
+        let count = self.query_one(sql, &[user.param()], |columns| columns.read()).await?;
+        Ok(count.unwrap_or(0))
     }
 
     /// The merchants whose invitations the user has accepted, newest first.

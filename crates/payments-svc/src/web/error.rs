@@ -18,6 +18,7 @@ use common::{
 };
 use payments_domain::FieldError;
 
+use super::page::see_other;
 use crate::app::{Error as Failure, SignatureError};
 
 /// `Retry-After` of 503 `overloaded`, in seconds.
@@ -53,6 +54,9 @@ pub(crate) enum Error {
     NoMemory,
     #[error("the body could not be read")]
     Unreadable,
+    /// Not an error: a browser goes on at this address first.
+    #[error("go on at {0}")]
+    SeeOther(String),
     #[error(transparent)]
     App(Failure),
 }
@@ -83,6 +87,7 @@ impl IntoResponse for Error {
                 let invalid = [FieldError::new("", "could not be read")];
                 (StatusCode::BAD_REQUEST, Json(invalid)).into_response()
             }
+            Self::SeeOther(url) => see_other(&url),
             Self::App(Failure::Unauthenticated) => {
                 let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
                 ([(header::WWW_AUTHENTICATE, CHALLENGE)], response).into_response()
@@ -127,6 +132,9 @@ impl IntoResponse for Error {
                 hiding(answer(unavailable, "storage_unavailable"), cause)
             }
             Self::App(Failure::Internal(cause)) => {
+                hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
+            }
+            Self::App(Failure::Sealed(cause)) => {
                 hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
             }
         }

@@ -7,11 +7,10 @@ use blackbox::{
     browser::visit,
     mail::MailServer,
     payments::{Card, Merchant, minimal},
-    process,
 };
 use serde_json::json;
 
-use super::start;
+use super::{link_for, start};
 
 const FOLDER: &str = "../docs/desk";
 
@@ -30,10 +29,7 @@ async fn the_desk_has_its_pictures() {
     let merchant = app.merchant_with(&body).await;
     let payment = payments(&merchant).await;
     assert!(!merchant.invite("ann@mugs.example").await);
-    let mut command = service.data().command();
-    command.args(["sign-in-link", "ann@mugs.example"]);
-    let link = String::from_utf8(process::run(command).await.stdout).unwrap();
-    let link = link.trim().replace("http://127.0.0.1", &desk);
+    let link = link_for(&service, &desk, "ann@mugs.example").await;
     visit(&link, async |page| {
         page.click("button").await;
         page.until("$('.merchants')").await;

@@ -20,7 +20,10 @@ pub(super) fn place(server: &MailServer) -> Stopped {
         .with("PAYMENTS_MAIL_FROM", "Payments <payments@service.example>")
         .with("PAYMENTS_DESK_PORT", "0")
         .with("PAYMENTS_DESK_URL", DESK)
+        .with("PAYMENTS_DESK_KEY", KEY)
 }
+
+pub(super) const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
 /// The public URL of the desk.
 pub(super) const DESK: &str = "http://desk.example/";

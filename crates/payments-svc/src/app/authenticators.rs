@@ -1,0 +1,114 @@
+//! The second factor of users at the desk: an authenticator app and recovery codes.
+
+use payments_domain::{
+    Actor, CodeResult, Id, Token, TokenDigest,
+    actions::{
+        BeginAuthenticator, EndSessions, EnterCode, RemoveAuthenticator, SetRecoveryCodes, Which,
+    },
+    write::{AuthenticatorRow, SessionRow},
+};
+
+use super::{error::Error, payments::Payments, sign_in::SignedIn};
+use crate::authenticator::{DeskKey, Secret, normal, recovery_code};
+
+/// What a user signs in with, and where.
+pub(crate) struct Account {
+    /// The number of recovery codes that were not used.
+    pub(crate) recovery_codes: u32,
+    /// Newest first.
+    pub(crate) sessions: Vec<SessionRow>,
+}
+
+/// New recovery codes. The store gets only their digests.
+pub(crate) struct RecoveryCodes(pub(crate) [String; 10]);
+
+impl RecoveryCodes {
+    pub(crate) fn new() -> Self {
+        Self([(); 10].map(|()| recovery_code(rand::random())))
+    }
+
+    fn digests(&self) -> Vec<TokenDigest> {
+        self.0.iter().map(|code| Token::sent(&normal(code)).digest()).collect()
+    }
+}
+
+/// What became of a code.
+pub(crate) enum Entered {
+    /// The secret of the session that has begun in place of the current one.
+    Right(Token),
+    /// Wrong, or used before.
+    Wrong,
+    /// No code works for a while.
+    Locked,
+}
+
+impl Payments {
+    pub(crate) async fn account(&self, user: Id) -> Result<Account, Error> {
+        let now = self.store.database_time().await?;
+        let mut sessions = self.store.sessions_of_user(user).await?;
+        sessions.retain(|session| session.works(now));
+        Ok(Account { recovery_codes: self.store.recovery_codes_of_user(user).await?, sessions })
+    }
+
+    /// Gives the user an authenticator, which works after its first code. [`Error::NotFound`] if
+    /// one works.
+    pub(crate) async fn begin_authenticator(&self, user: Id, key: &DeskKey) -> Result<(), Error> {
+        let secret = Secret::new(rand::random());
+        let secret = key.seal(user, &secret, rand::random()).map_err(Error::Sealed)?;
+        self.write(Actor::user(user), BeginAuthenticator { user, secret }).await
+    }
+
+    /// The secret of an authenticator that does not work yet.
+    pub(crate) async fn begun_authenticator(
+        &self,
+        user: Id,
+        key: &DeskKey,
+    ) -> Result<Secret, Error> {
+        let row = self.row::<AuthenticatorRow>(&user).await?.filter(|row| !row.works);
+        key.open(user, &row.ok_or(Error::NotFound)?.secret).map_err(Error::Sealed)
+    }
+
+    /// Checks a code that the user typed. With `recovery_codes`, it is the first one of the
+    /// authenticator. [`Error::NotFound`] if the user has no such authenticator.
+    pub(crate) async fn enter_code(
+        &self,
+        SignedIn { user, session, .. }: &SignedIn,
+        key: &DeskKey,
+        typed: &str,
+        recovery_codes: Option<&RecoveryCodes>,
+    ) -> Result<Entered, Error> {
+        let (user, session, next) = (user.id, *session, Token::new(rand::random()));
+        let row = self.row::<AuthenticatorRow>(&user).await?.ok_or(Error::NotFound)?;
+        let secret = key.open(user, &row.secret).map_err(Error::Sealed)?;
+        let code = secret.code(typed, self.store.database_time().await?);
+        let recovery_codes = recovery_codes.map(RecoveryCodes::digests);
+        let action = EnterCode { user, session, code, next: next.digest(), recovery_codes };
+        Ok(match self.write(Actor::user(user), action).await?.result {
+            CodeResult::Right => Entered::Right(next),
+            CodeResult::Wrong => Entered::Wrong,
+            CodeResult::Locked => Entered::Locked,
+        })
+    }
+
+    /// Replaces the recovery codes.
+    pub(crate) async fn set_recovery_codes(
+        &self,
+        user: Id,
+        codes: &RecoveryCodes,
+    ) -> Result<(), Error> {
+        self.write(Actor::user(user), SetRecoveryCodes { user, codes: codes.digests() }).await
+    }
+
+    pub(crate) async fn remove_authenticator(&self, user: Id) -> Result<(), Error> {
+        self.write(Actor::user(user), RemoveAuthenticator(user)).await
+    }
+
+    /// Ends all sessions of the user but this one.
+    pub(crate) async fn end_other_sessions(
+        &self,
+        SignedIn { user, session, .. }: &SignedIn,
+    ) -> Result<(), Error> {
+        let action = EndSessions { user: user.id, which: Which::AllBut(*session) };
+        self.write(Actor::user(user.id), action).await
+    }
+}
