@@ -129,6 +129,8 @@ pub(super) async fn ask(
 ) -> Result<Response, Error> {
     let kind = Kind::of(&kind).ok_or(app::Error::NotFound)?;
     let payment = at.payment(&payment).await?;
+    let page = format!("{}/{}", at.payment_path(&payment), kind.path());
+    at.fresh(&query.as_ref().map_or(page.clone(), |query| format!("{page}?{query}")))?;
     let most = kind.most(payment.amounts);
     if most == 0 {
         return Ok(see_other(&at.payment_path(&payment)));
@@ -161,6 +163,7 @@ pub(super) async fn act(
 ) -> Result<Response, Error> {
     let kind = Kind::of(&kind).ok_or(app::Error::NotFound)?;
     let payment = at.payment(&payment).await?;
+    at.fresh(&format!("{}/{}", at.payment_path(&payment), kind.path()))?;
     let (steps, amount) = body.read(|fields| {
         let steps = fields.required_number("steps", u32::try_from);
         let amount = fields.required_number("amount", Amount::new);

@@ -6,12 +6,9 @@ use blackbox::{
     payments::{Merchant, Service},
 };
 
-use super::browser::{Browser, Page, address, command, invited, link_of, named, place, start};
-
-/// The texts between two marks.
-fn between<'t>(text: &'t str, start: &str, end: &str) -> Vec<&'t str> {
-    text.split(start).skip(1).filter_map(|rest| rest.split(end).next()).collect()
-}
+use super::browser::{
+    Browser, Page, address, between, command, invited, link_of, named, place, set_up, start,
+};
 
 /// A form that the desk refuses, and why.
 fn refusal(page: &Page) -> (u16, String) {
@@ -53,25 +50,6 @@ impl Ann {
 
 async fn enter(browser: &mut Browser, code: &str) -> Page {
     browser.post("/code", &[("code", code)]).await
-}
-
-/// Sets an authenticator up. Returns it with the recovery codes.
-async fn set_up(browser: &mut Browser, query: &str) -> (Authenticator, Vec<String>) {
-    let page = browser.post(&format!("/account/authenticator{query}"), &[]).await;
-    assert_eq!(page.location.unwrap(), format!("/account/authenticator{query}"));
-    let page = browser.get(&format!("/account/authenticator{query}")).await;
-    assert!(page.text.contains("<svg") && !page.text.contains("style="), "{page:?}");
-    let app = Authenticator::new(between(&page.text, "<code class=\"secret\">", "<")[0]);
-    let path = format!("/account/authenticator/code{query}");
-    let wrong = browser.post(&path, &[("code", "1234567")]).await;
-    assert_eq!(refusal(&wrong).0, 400);
-    let page = browser.post(&path, &[("code", &app.code(0))]).await;
-    let codes = between(&page.text, "<code>", "<").into_iter().map(str::to_owned);
-    let codes: Vec<_> = codes.collect();
-    assert!(page.status == 200 && codes.len() == 10, "{page:?}");
-    let next = if query.is_empty() { "/account" } else { "/" };
-    assert!(page.text.contains(&format!("href=\"{next}\">Continue")), "{page:?}");
-    (app, codes)
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! What the tests of the desk share: a service with a desk, its browsers and its mails.
 
 use blackbox::{
+    authenticator::Authenticator,
     http::client,
     mail::MailServer,
     payments::{Merchant, Service, Stopped, email, minimal},
@@ -170,7 +171,7 @@ pub(super) fn address() -> String {
     format!("fine-{}", email())
 }
 
-/// Signs a new user of the merchant in.
+/// Signs a new user of the merchant in, who has just typed a code.
 pub(super) async fn signed_in(
     server: &MailServer,
     service: &Service,
@@ -178,6 +179,7 @@ pub(super) async fn signed_in(
 ) -> Browser {
     let mut browser = Browser::at(service);
     browser.use_link(&invited(server, merchant, &address()).await).await;
+    let _ = set_up(&mut browser, "").await;
     browser
 }
 
@@ -188,4 +190,28 @@ pub(super) async fn command(place: &Stopped, name: &str, email: &str) -> (bool, 
     let ended = process::run(command).await;
     let text = if ended.status.success() { ended.stdout } else { ended.stderr };
     (ended.status.success(), String::from_utf8(text).unwrap().trim().to_owned())
+}
+
+/// The texts between two marks.
+pub(super) fn between<'t>(text: &'t str, start: &str, end: &str) -> Vec<&'t str> {
+    text.split(start).skip(1).filter_map(|rest| rest.split(end).next()).collect()
+}
+
+/// Sets an authenticator up. Returns it with the recovery codes.
+pub(super) async fn set_up(browser: &mut Browser, query: &str) -> (Authenticator, Vec<String>) {
+    let page = browser.post(&format!("/account/authenticator{query}"), &[]).await;
+    assert_eq!(page.location.unwrap(), format!("/account/authenticator{query}"));
+    let page = browser.get(&format!("/account/authenticator{query}")).await;
+    assert!(page.text.contains("<svg") && !page.text.contains("style="), "{page:?}");
+    let app = Authenticator::new(between(&page.text, "<code class=\"secret\">", "<")[0]);
+    let path = format!("/account/authenticator/code{query}");
+    let wrong = browser.post(&path, &[("code", "1234567")]).await;
+    assert_eq!(wrong.status, 400);
+    let page = browser.post(&path, &[("code", &app.code(0))]).await;
+    let codes = between(&page.text, "<code>", "<").into_iter().map(str::to_owned);
+    let codes: Vec<_> = codes.collect();
+    assert!(page.status == 200 && codes.len() == 10, "{page:?}");
+    let next = if query.is_empty() { "/account" } else { "/" };
+    assert!(page.text.contains(&format!("href=\"{next}\">Continue")), "{page:?}");
+    (app, codes)
 }
