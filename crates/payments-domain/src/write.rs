@@ -128,7 +128,7 @@ impl<A: Action> AnyAction for A {
 }
 
 /// Rows that a movement reads and writes, without captures. Few actions use more.
-pub(crate) const MOVEMENT_ROWS: usize = 9;
+pub(crate) const MOVEMENT_ROWS: usize = 11;
 
 /// The cost of a change of a webhook. The URL of an endpoint has at most 2 KiB.
 pub(crate) const WEBHOOK_COST: (usize, usize) = (MAX_WEBHOOKS + 2, 2048);

@@ -27,6 +27,7 @@ mod next;
 mod payments;
 mod problem;
 mod qr;
+mod search;
 mod settings;
 mod sign_in;
 mod view;

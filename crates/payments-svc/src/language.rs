@@ -207,6 +207,8 @@ messages! {
     first_day "from-day" ();
     last_day "to-day" ();
     day_error "day-error" ();
+    state "state" ();
+    all_states "all-states" ();
     nothing_found "nothing-found" ();
     older_payments "older-payments" ();
     newest_payments "newest-payments" ();

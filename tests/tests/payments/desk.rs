@@ -9,6 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 mod account;
+mod books;
 mod browser;
 mod mails;
 mod money;

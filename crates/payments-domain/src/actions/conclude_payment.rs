@@ -1,11 +1,11 @@
 use sql::group;
 
 use crate::{
-    Card, Conclusion, CustomData, EventType, Fact, Id, OutboxKind, PaymentResult, ProcessingError,
-    TransactionVersion,
+    Amounts, Card, Conclusion, CustomData, EventType, Fact, Id, OutboxKind, PaymentResult,
+    ProcessingError, TransactionVersion,
     write::{
         Action, AuthorizationRow, Batch, CustomRow, KeyRow, Needs, OutboxRow, Outcome,
-        PendingContext, PendingRow, Rejection, TransactionRow,
+        PendingContext, PendingRow, Rejection, StateRow, TransactionRow,
     },
 };
 
@@ -73,6 +73,8 @@ impl Action for ConcludePayment {
             has_custom: payment.custom.is_some(),
             custom_reference: payment.custom.as_ref().and_then(CustomData::reference),
         });
+        let state = Amounts { amount, successful: error.is_none(), ..Amounts::default() }.status();
+        batch.rows.transaction_states.insert(StateRow { merchant, state, transaction: id });
         if let Some(custom) = payment.custom {
             batch.rows.customs.insert(CustomRow { transaction: id, custom });
         }

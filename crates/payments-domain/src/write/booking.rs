@@ -2,7 +2,7 @@
 
 use super::{
     Balance, Batch, CaptureRow, LastStep, LineRow, LoadedTransaction, Moved, OutboxRow, PostingRow,
-    RefusedVoid, Rejection, StepOrigin, StepRow, TransactionAmounts,
+    RefusedVoid, Rejection, StateRow, StepOrigin, StepRow, TransactionAmounts,
 };
 use crate::{
     AcquirerKey, Amounts, Descriptor, EventType, Fact, Id, LedgerEntry, Movement, MovementError,
@@ -128,8 +128,14 @@ impl Batch {
         mut loaded: LoadedTransaction,
         change: &TransactionChange,
     ) {
+        let (merchant, before) = (loaded.merchant, loaded.state.amounts.status());
         loaded.state = loaded.state.apply(change);
         assert!(loaded.state.amounts.are_possible(), "impossible amounts of {transaction}");
+        let state = loaded.state.amounts.status();
+        if state != before {
+            self.rows.transaction_states.delete((merchant, before, transaction));
+            self.rows.transaction_states.insert(StateRow { merchant, state, transaction });
+        }
         let Amounts { captured, refunded, voided, disputed, .. } = loaded.state.amounts;
         let steps = loaded.state.steps;
         self.loaded.transactions.insert(transaction, loaded);

@@ -13,7 +13,8 @@ use crate::{
     Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat, PayoutReturn,
     PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest, Retry,
     SESSION_IDLE, SESSION_TTL, SandboxClock, SavedCard, SealedSecret, Slice, Step, ThreeDSecure,
-    TokenDigest, Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
+    TokenDigest, TransactionStatus, Transfer, Webhook, WebhookDetails, WebhookSecrets,
+    WebhookUpdate,
 };
 
 rows! {
@@ -43,6 +44,7 @@ rows! {
         pending_payments: PendingRow,
         transactions: TransactionRow,
         transaction_amounts: TransactionAmounts,
+        transaction_states: StateRow,
         customs: CustomRow,
         authorizations: AuthorizationRow,
         trail: StepRow,
@@ -461,6 +463,14 @@ row! {
             /// The length of the trail.
             steps: u32 = "steps",
         }
+    }
+}
+
+row! {
+    /// The state of a transaction, to search for. Apart, so that a change of it changes no index of
+    /// the transactions.
+    pub struct StateRow in "transaction_states" {
+        key { merchant: Id = "merchant", state: TransactionStatus = "state", transaction: Id = "transaction" }
     }
 }
 

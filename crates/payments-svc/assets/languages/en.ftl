@@ -174,6 +174,9 @@ last-four-error = Enter four digits.
 from-day = From
 to-day = Until
 day-error = Enter a day, such as 2026-11-28.
+# The label of a list of states of a payment, and its first entry
+state = State
+all-states = All states
 nothing-found = No payments were found.
 older-payments = Older payments
 newest-payments = Newest payments

@@ -299,6 +299,15 @@ CREATE INDEX transactions_by_last4 ON transactions (merchant, last4, id) WHERE l
 CREATE INDEX transactions_by_amount ON transactions (merchant, amount, id);
 CREATE INDEX transactions_by_currency ON transactions (merchant, currency, id);
 
+-- The state of each transaction in one word, to search for. Apart, since captures change it, and
+-- change no index of the transactions.
+CREATE TABLE transaction_states (
+    merchant bytea NOT NULL,
+    state text NOT NULL,
+    "transaction" bytea NOT NULL,
+    PRIMARY KEY (merchant, state, "transaction")
+);
+
 -- What is pending of a transaction never grows. So it is looked at once, when it becomes too old. All
 -- up to this one were, and all that acquirers have ended until then. One row.
 CREATE TABLE expiry (

@@ -1,11 +1,10 @@
 //! The desk: merchants of users, and their payments.
 
 use payments_domain::{
-    Actor, ApiKeyDigest, FieldError, Id, Merchant, PageQuery, Transaction, write::KeyedRequest,
+    Actor, ApiKeyDigest, FieldError, Id, Merchant, Transaction, write::KeyedRequest,
 };
 
 use super::{error::Error, movements::MovementInput, payments::Payments};
-use crate::store::TransactionFilter;
 
 impl Payments {
     /// The merchants of a user, newest first.
@@ -16,16 +15,6 @@ impl Payments {
     /// A merchant of a user. [`Error::NotFound`] if it does not exist, or is not theirs.
     pub(crate) async fn merchant_of_user(&self, user: Id, merchant: Id) -> Result<Merchant, Error> {
         self.store.merchant_of_user(user, merchant).await?.ok_or(Error::NotFound)
-    }
-
-    /// A page of the transactions of a merchant, newest first.
-    pub(crate) async fn search(
-        &self,
-        merchant: Id,
-        page_query: PageQuery,
-        filter: TransactionFilter,
-    ) -> Result<Vec<Transaction>, Error> {
-        Ok(self.store.clone().transactions(merchant, page_query, filter).await?)
     }
 
     /// A transaction of a merchant.

@@ -61,6 +61,13 @@ impl Payments {
         self.list(move |store, page_query| store.transactions(merchant, page_query, filter.clone()))
     }
 
+    /// Like [`Self::transactions`], without their trails.
+    pub(crate) fn found(&self, merchant: Id, filter: TransactionFilter) -> List<Transaction> {
+        self.list(move |store, page_query| {
+            store.bare_transactions(merchant, page_query, filter.clone())
+        })
+    }
+
     /// The disputes of a merchant, or of one of its transactions; `None` if the transaction is not
     /// the merchant's. Fails if there is no such merchant, or the app is not a member of it.
     pub(crate) async fn disputes(

@@ -44,6 +44,16 @@ pub(super) fn typed(body: &Body, name: &'static str) -> String {
     typed.ok().flatten().unwrap_or_default()
 }
 
+/// A field of a form with a list of values, each with its text.
+#[derive(Template)]
+#[template(path = "desk/select.html")]
+pub(super) struct Select<'a> {
+    pub(super) name: &'static str,
+    pub(super) label: Cow<'a, str>,
+    pub(super) value: &'a str,
+    pub(super) options: Vec<(&'static str, Cow<'a, str>)>,
+}
+
 /// With the referrer policy `no-referrer`, browsers would send `Origin: null` with forms.
 pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {
     html(status, page, POLICY, "same-origin")

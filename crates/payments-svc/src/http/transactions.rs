@@ -39,7 +39,7 @@ fn filter(filter: &mut Fields<'_>) -> Result<TransactionFilter, Reported> {
     created.reject_rest(UNKNOWN);
     let (successful, reference, last4) = (successful?, reference?, last4?);
     let (amount, currency, created) = (amount?, currency?, Range { from: from?, to: to? });
-    Ok(TransactionFilter { successful, reference, last4, amount, currency, created })
+    Ok(TransactionFilter { successful, reference, last4, amount, state: None, currency, created })
 }
 
 fn last4(text: &str) -> Result<String, &'static str> {

@@ -10,7 +10,7 @@
 //! 5. Before the rules, each row is read as the service reads it. A row that cannot be read makes
 //!    requests fail.
 //! 6. A check with `--since` reads only what changed after an ID ([`Scope::Since`]). It leaves out
-//!    the rules about balances, because a balance is the sum of all lines, and does not read all
+//!    the rules about balances and states, which need all of them, and does not read all
 //!    rows.
 //! 7. Memory is bounded: rows are streamed, and at most [`LISTED`] disagreements of a rule are
 //!    kept.
@@ -170,11 +170,11 @@ pub(super) fn tables(scope: Scope) -> impl Iterator<Item = StoredRows> {
 /// The rules that apply to this scope.
 pub(super) fn rules(scope: Scope) -> impl Iterator<Item = &'static Rule> {
     let rules = [ledger::RULES, transactions::RULES, disputes::RULES, computed::RULES];
-    let balances = match scope {
-        Scope::Everything => ledger::BALANCES,
+    let whole: &[_] = match scope {
+        Scope::Everything => &[ledger::BALANCES, transactions::STATES],
         Scope::Since(_) => &[],
     };
-    rules.into_iter().chain([balances]).flatten()
+    rules.into_iter().chain(whole.iter().copied()).flatten()
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ use common::sql::{ColumnError, Columns, Group as _, Param, Stored};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
     Amount, ApiKeyDetails, App, BalanceLine, Currency, Dispute, Email, FraudAlert, Id, Merchant,
-    PageQuery, Payout, ReferenceDigest, Step, Transaction, User, Webhook, write::AttemptRow,
+    PageQuery, Payout, ReferenceDigest, Step, Transaction, TransactionStatus, User, Webhook,
+    write::AttemptRow,
 };
 
 use super::{
@@ -33,6 +34,7 @@ pub(crate) struct TransactionFilter {
     /// The last four digits of the card.
     pub(crate) last4: Option<String>,
     pub(crate) amount: Option<Amount>,
+    pub(crate) state: Option<TransactionStatus>,
     pub(crate) currency: Option<Currency>,
     pub(crate) created: Range,
 }
@@ -67,6 +69,16 @@ impl Range {
         [from.map_or(Id::MIN, Id::at), to.map_or(Id::MAX, Id::at)]
     }
 }
+
+/// A search may read so many transactions one by one.
+const FEW: Param<'static> = Param::Int(5000);
+
+/// Finds a row if the merchant `$1` has more than `$3` transactions in the state `$2`.
+const BEYOND_FEW: &str =
+    "SELECT 1 FROM transaction_states WHERE merchant = $1 AND state = $2 LIMIT 1 OFFSET $3";
+
+/// The column of the state of a transaction.
+const STATE: &str = "transaction_states.state";
 
 struct List<'a> {
     /// Selects the rows of the owner `$1`.
@@ -166,34 +178,55 @@ impl<'a> List<'a> {
         list
     }
 
-    /// `hints` says whether the SQL names the index, for SQLite.
-    fn transactions(filter: &'a TransactionFilter, hints: bool) -> Self {
-        let TransactionFilter { successful, reference, last4, amount, currency, created } = filter;
+    /// `hints` says whether the SQL names the index, for SQLite. `rare`: few transactions have the
+    /// state.
+    fn transactions(filter: &'a TransactionFilter, hints: bool, rare: bool) -> Self {
+        let TransactionFilter { successful, reference, last4, amount, state, currency, created } =
+            filter;
         // The first of these that is given probably finds the fewest transactions.
-        let equal = [
+        let mut equal = [
             ("custom_reference", "reference", reference.as_ref().map(Stored::param)),
             ("last4", "last4", last4.as_ref().map(Stored::param)),
             ("amount", "amount", amount.as_ref().map(Stored::param)),
+            (STATE, "state", state.as_ref().map(Stored::param)),
             ("currency", "currency", currency.as_ref().map(Stored::param)),
         ];
+        if rare {
+            equal.swap(2, 3);
+        }
         let first = equal.iter().find(|(.., param)| param.is_some());
+        let begins_with_state = first.is_some_and(|(column, ..)| *column == STATE);
         let (columns, tables) = LoadedTrail::select();
-        let tables = match first {
+        let mut tables = match first {
             // SQLite does not know how many rows a condition finds.
-            Some((_, index, _)) if hints => {
+            Some((_, index, _)) if hints && !begins_with_state => {
                 let hint = format!("transactions INDEXED BY transactions_by_{index}");
                 tables.replacen("transactions", &hint, 1)
             }
             _ => tables.to_owned(),
         };
+        let (mut id, mut with_state) = ("transactions.id", "");
+        if state.is_some() {
+            with_state = "AND transaction_states.merchant = transactions.merchant
+                 AND transaction_states.\"transaction\" = transactions.id";
+            // SQLite joins in this order.
+            tables = if begins_with_state {
+                id = "transaction_states.\"transaction\"";
+                format!("transaction_states CROSS JOIN {tables}")
+            } else {
+                format!("{tables} CROSS JOIN transaction_states")
+            };
+        }
         let condition = match successful {
             None => "",
             Some(true) => "AND error IS NULL",
             Some(false) => "AND error IS NOT NULL",
         };
-        let select =
-            format!("SELECT {columns} FROM {tables} WHERE transactions.merchant = $1 {condition}");
-        let mut list = Self { ids: created.ids(), ..Self::new(select, "transactions.id") };
+        let select = format!(
+            "SELECT {columns} FROM {tables}
+             WHERE transactions.merchant = $1 {condition} {with_state}"
+        );
+        let mut list = Self { ids: created.ids(), ..Self::new(select, id) };
         for (column, _, param) in equal {
             if let Some(param) = param {
                 list.compare((column, "="), param);
@@ -304,9 +337,44 @@ impl Store {
         page_query: PageQuery,
         filter: TransactionFilter,
     ) -> Result<Vec<Transaction>, StoreError> {
-        let list = List::transactions(&filter, matches!(self.engine, Engine::Sqlite(_)));
-        let found = self.page(&list, merchant, page_query, LoadedTrail::of_row).await?;
+        let found = self.found(merchant, page_query, &filter).await?;
         self.with_trails(found).await
+    }
+
+    /// Like [`Self::transactions`], without their trails.
+    pub(crate) async fn bare_transactions(
+        self,
+        merchant: Id,
+        page_query: PageQuery,
+        filter: TransactionFilter,
+    ) -> Result<Vec<Transaction>, StoreError> {
+        let found = self.found(merchant, page_query, &filter).await?;
+        Ok(found.into_iter().map(|(transaction, _)| transaction).collect())
+    }
+
+    async fn found(
+        &self,
+        merchant: Id,
+        page_query: PageQuery,
+        filter: &TransactionFilter,
+    ) -> Result<Vec<LoadedTrail>, StoreError> {
+        let rare = self.has_rare_state(merchant, filter).await?;
+        let list = List::transactions(filter, matches!(self.engine, Engine::Sqlite(_)), rare);
+        self.page(&list, merchant, page_query, LoadedTrail::of_row).await
+    }
+
+    /// Whether few transactions have the state, so that its index finds them sooner than the amount,
+    /// which all of them may have. False if only one of the two is given.
+    async fn has_rare_state(
+        &self,
+        merchant: Id,
+        filter: &TransactionFilter,
+    ) -> Result<bool, StoreError> {
+        let TransactionFilter { state: Some(state), amount: Some(_), .. } = filter else {
+            return Ok(false);
+        };
+        let params = [merchant.param(), state.param(), FEW];
+        Ok(self.query_one(BEYOND_FEW, &params, |_| Ok(())).await?.is_none())
     }
 
     pub(crate) async fn disputes(
@@ -468,20 +536,22 @@ mod tests {
 
     /// All combinations of filters of transactions, each with the index that finds them.
     fn filters() -> Vec<(TransactionFilter, &'static str)> {
-        let indexes = ["by_reference", "by_last4", "by_amount", "by_currency"];
-        let all = (0..1 << 6).flat_map(|bits| {
+        let indexes =
+            ["by_reference", "by_last4", "by_amount", "transaction_states", "by_currency"];
+        let all = (0..1 << 7).flat_map(|bits| {
             [None, Some(true), Some(false)].map(|successful| {
                 let has = |bit: u32| bits & 1 << bit != 0;
                 let created = Range {
-                    from: has(4).then_some(Timestamp::UNIX_EPOCH),
-                    to: has(5).then_some(Timestamp::MAX),
+                    from: has(5).then_some(Timestamp::UNIX_EPOCH),
+                    to: has(6).then_some(Timestamp::MAX),
                 };
                 let filter = TransactionFilter {
                     successful,
                     reference: has(0).then(|| ReferenceDigest::of("5011")),
                     last4: has(1).then(|| "0000".to_owned()),
                     amount: has(2).then(|| Amount::new(100).unwrap()),
-                    currency: has(3).then_some(Currency::EUR),
+                    state: has(3).then_some(TransactionStatus::Captured),
+                    currency: has(4).then_some(Currency::EUR),
                     created,
                 };
                 let of_successful = match successful {
@@ -489,7 +559,7 @@ mod tests {
                     Some(true) => "successful_transactions",
                     Some(false) => "failed_transactions",
                 };
-                let first = (0..4).find(|&bit| has(bit));
+                let first = (0..5).find(|&bit| has(bit));
                 (filter, first.map_or(of_successful, |bit| indexes[bit as usize]))
             })
         });
@@ -500,8 +570,10 @@ mod tests {
     fn the_first_filter_of_transactions_chooses_the_index() {
         let db = database();
         for (filter, index) in filters() {
-            for forward in [true, false] {
-                let plan = plan(&db, &List::transactions(&filter, true).page(forward));
+            for (forward, rare) in [(true, false), (false, false), (false, true)] {
+                let is_swapped = rare && filter.state.is_some() && index == "by_amount";
+                let index = if is_swapped { "SEARCH transaction_states" } else { index };
+                let plan = plan(&db, &List::transactions(&filter, true, rare).page(forward));
                 assert!(plan.iter().any(|step| step.contains(index)), "{filter:?}: {plan:?}");
             }
         }
@@ -543,7 +615,9 @@ mod tests {
         }
         lists.push(List::payouts());
         let filters = filters();
-        lists.extend(filters.iter().map(|(filter, _)| List::transactions(filter, true)));
+        for rare in [true, false] {
+            lists.extend(filters.iter().map(|(filter, _)| List::transactions(filter, true, rare)));
+        }
         for about in [Owner::Merchant(Id::MIN), Owner::Transaction(Id::MIN)] {
             lists.extend([List::disputes(about), List::frauds(about)]);
         }

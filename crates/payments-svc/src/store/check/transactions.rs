@@ -245,3 +245,32 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
 ];
+
+/// Rules that need all states: a check with `--since` leaves them out, because no index finds the
+/// state of a transaction.
+pub(super) const STATES: &[Rule] = &[
+    Rule {
+        name: "a transaction has one state",
+        test: Sums(
+            "SELECT id AS place, 0 AS kept, 1 AS computed FROM transactions
+             UNION ALL SELECT \"transaction\", 1, 0 FROM transaction_states",
+        ),
+    },
+    Rule {
+        name: "the state of a transaction follows from its amounts",
+        test: Rows(
+            "SELECT \"transaction\" AS place, state AS kept,
+                 CASE WHEN id IS NULL THEN NULL
+                     WHEN error IS NOT NULL THEN 'failed'
+                     WHEN disputed > 0 THEN 'disputed'
+                     WHEN refunded > 0 AND refunded >= captured THEN 'refunded'
+                     WHEN refunded > 0 THEN 'partly_refunded'
+                     WHEN captured > 0 AND captured = amount THEN 'captured'
+                     WHEN captured > 0 THEN 'partly_captured'
+                     WHEN voided = amount THEN 'voided'
+                     ELSE 'authorized' END AS computed
+             FROM transaction_states LEFT JOIN transactions
+                 ON id = \"transaction\" AND transactions.merchant = transaction_states.merchant",
+        ),
+    },
+];

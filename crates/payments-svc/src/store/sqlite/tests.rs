@@ -8,8 +8,8 @@ use jiff::civil::date;
 use payments_domain::{
     Account, AcquirerKey, AcquirerName, Actor, ApiKeyDetails, ApiKeyDigest, Authorization,
     BalanceLine, CardOnFile, Challenge, Currency, Id, Merchant, Money, OutboxEntry, OutboxKind,
-    PageQuery, PayoutFormat, PayoutRequest, PayoutRun, QueuedEntry, Transaction, TransactionTerms,
-    TransactionVersion, UnansweredPayment, User,
+    PageQuery, PayoutFormat, PayoutRequest, PayoutRun, QueuedEntry, Transaction, TransactionStatus,
+    TransactionTerms, TransactionVersion, UnansweredPayment, User,
     actions::{ClosePayoutRun, CreateApp, OpenPayoutRun, PayOut},
     write::{
         Action, ApiKeyRow, Batch, Changes, DisputeRow, KeyRow, KeyState, LineRow, Needs, OutboxRow,
@@ -390,11 +390,17 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
         let lines = tables.lines.values().filter(|row| row.merchant == merchant);
         let lines = lines.map(|row| line(&tables, row));
         assert_listed(lines, async |page| read().lines(merchant, page).await).await;
-        for successful in [None, Some(true), Some(false)] {
+        let filter = TransactionFilter::default;
+        let filters = [None, Some(true), Some(false)];
+        let filters = filters.map(|successful| TransactionFilter { successful, ..filter() });
+        let states = TransactionStatus::ALL.map(Some);
+        let states = states.map(|state| TransactionFilter { state, ..filter() });
+        for filter in filters.into_iter().chain(states) {
             let own = tables.transactions.values().filter(|row| row.merchant == merchant);
-            let own = own.filter(|row| successful.is_none_or(|it| it == row.error.is_none()));
-            let own = own.map(|row| with_trail(&tables, row.id));
-            let filter = TransactionFilter { successful, ..TransactionFilter::default() };
+            let own = own
+                .filter(|row| filter.successful.is_none_or(|it| it == row.error.is_none()))
+                .map(|row| with_trail(&tables, row.id))
+                .filter(|own| filter.state.is_none_or(|it| it == own.amounts.status()));
             let list = async |page| read().transactions(merchant, page, filter.clone()).await;
             assert_listed(own, list).await;
         }
