@@ -95,7 +95,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("web", "app fields askama axum tokio"),
             ("http", "app web axum rand tokio tracing"),
             ("pos", "app language web askama axum tower_http"),
-            ("desk", "app authenticator language web askama axum rand"),
+            ("desk", "app authenticator formula language web askama axum rand tracing"),
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),
             ("payout", "config file formula store askama common::control common::progress tokio"),
             ("new_key", "app config store common::control tokio"),

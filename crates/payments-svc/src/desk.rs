@@ -20,6 +20,7 @@ use crate::{
 mod account;
 mod code;
 mod cookies;
+mod csv;
 mod home;
 mod mails;
 mod movements;
@@ -59,6 +60,7 @@ pub(crate) fn router(
     let routes = Router::new()
         .route("/", get(home::show))
         .route("/merchants/{merchant}/payments", get(payments::list))
+        .route("/merchants/{merchant}/payments.csv", get(payments::download))
         .route("/merchants/{merchant}/payments/{payment}", get(payments::show))
         .route("/merchants/{merchant}/mails", get(mails::show).post(mails::save))
         .route(

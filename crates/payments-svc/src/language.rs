@@ -210,6 +210,7 @@ messages! {
     state "state" ();
     all_states "all-states" ();
     nothing_found "nothing-found" ();
+    download_csv "download-csv" ();
     older_payments "older-payments" ();
     newest_payments "newest-payments" ();
     all_merchants "all-merchants" ();

@@ -149,6 +149,7 @@ day-error = Въведете дата, например 2026-11-28.
 state = Състояние
 all-states = Всички състояния
 nothing-found = Няма намерени плащания.
+download-csv = Изтегляне на CSV
 older-payments = По-стари плащания
 newest-payments = Най-нови плащания
 all-merchants = Всички търговци

@@ -150,6 +150,7 @@ day-error = Zadejte datum, například 2026-11-28.
 state = Stav
 all-states = Všechny stavy
 nothing-found = Nebyly nalezeny žádné platby.
+download-csv = Stáhnout CSV
 older-payments = Starší platby
 newest-payments = Nejnovější platby
 all-merchants = Všechny obchody

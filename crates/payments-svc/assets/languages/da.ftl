@@ -149,6 +149,7 @@ day-error = Indtast en dato, f.eks. 2026-11-28.
 state = Status
 all-states = Alle statusser
 nothing-found = Der blev ikke fundet nogen betalinger.
+download-csv = Hent CSV
 older-payments = Ældre betalinger
 newest-payments = Nyeste betalinger
 all-merchants = Alle butikker

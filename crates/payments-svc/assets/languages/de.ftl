@@ -149,6 +149,7 @@ day-error = Geben Sie ein Datum ein, zum Beispiel 2026-11-28.
 state = Status
 all-states = Alle Status
 nothing-found = Es wurden keine Zahlungen gefunden.
+download-csv = CSV herunterladen
 older-payments = Ältere Zahlungen
 newest-payments = Neueste Zahlungen
 all-merchants = Alle Händler

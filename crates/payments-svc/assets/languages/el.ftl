@@ -149,6 +149,7 @@ day-error = Πληκτρολογήστε μια ημερομηνία, π.χ. 202
 state = Κατάσταση
 all-states = Όλες οι καταστάσεις
 nothing-found = Δεν βρέθηκαν πληρωμές.
+download-csv = Λήψη CSV
 older-payments = Παλαιότερες πληρωμές
 newest-payments = Πιο πρόσφατες πληρωμές
 all-merchants = Όλα τα καταστήματα

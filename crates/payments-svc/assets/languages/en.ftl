@@ -178,6 +178,8 @@ day-error = Enter a day, such as 2026-11-28.
 state = State
 all-states = All states
 nothing-found = No payments were found.
+# A link to a file of a list, for spreadsheets
+download-csv = Download CSV
 older-payments = Older payments
 newest-payments = Newest payments
 all-merchants = All merchants

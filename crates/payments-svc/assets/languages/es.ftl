@@ -149,6 +149,7 @@ day-error = Introduzca una fecha, por ejemplo, 2026-11-28.
 state = Estado
 all-states = Todos los estados
 nothing-found = No se han encontrado pagos.
+download-csv = Descargar CSV
 older-payments = Pagos anteriores
 newest-payments = Pagos más recientes
 all-merchants = Todos los comercios

@@ -148,6 +148,7 @@ day-error = Sisestage kuupäev, näiteks 2026-11-28.
 state = Olek
 all-states = Kõik olekud
 nothing-found = Makseid ei leitud.
+download-csv = Laadi CSV alla
 older-payments = Vanemad maksed
 newest-payments = Uusimad maksed
 all-merchants = Kõik kaupmehed

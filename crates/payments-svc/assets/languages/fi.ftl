@@ -148,6 +148,7 @@ day-error = Anna päivämäärä, esimerkiksi 2026-11-28.
 state = Tila
 all-states = Kaikki tilat
 nothing-found = Maksuja ei löytynyt.
+download-csv = Lataa CSV
 older-payments = Vanhemmat maksut
 newest-payments = Uusimmat maksut
 all-merchants = Kaikki kauppiaat

@@ -149,6 +149,7 @@ day-error = Saisissez une date, par exemple 2026-11-28.
 state = État
 all-states = Tous les états
 nothing-found = Aucun paiement n’a été trouvé.
+download-csv = Télécharger le CSV
 older-payments = Paiements plus anciens
 newest-payments = Paiements les plus récents
 all-merchants = Tous les commerçants

@@ -149,6 +149,7 @@ day-error = Cuir isteach dáta, mar shampla 2026-11-28.
 state = Stádas
 all-states = Gach stádas
 nothing-found = Níor aimsíodh aon íocaíocht.
+download-csv = Íoslódáil CSV
 older-payments = Íocaíochtaí níos sine
 newest-payments = Na híocaíochtaí is déanaí
 all-merchants = Gach siopa

@@ -150,6 +150,7 @@ day-error = Unesite datum, na primjer 2026-11-28.
 state = Status
 all-states = Svi statusi
 nothing-found = Nije pronađeno nijedno plaćanje.
+download-csv = Preuzmi CSV
 older-payments = Starija plaćanja
 newest-payments = Najnovija plaćanja
 all-merchants = Svi trgovci

@@ -148,6 +148,7 @@ day-error = Adjon meg egy dátumot, például: 2026-11-28.
 state = Állapot
 all-states = Minden állapot
 nothing-found = Nem található fizetés.
+download-csv = CSV letöltése
 older-payments = Régebbi fizetések
 newest-payments = Legújabb fizetések
 all-merchants = Összes kereskedő

@@ -149,6 +149,7 @@ day-error = Sláðu inn dagsetningu, til dæmis 2026-11-28.
 state = Staða
 all-states = Allar stöður
 nothing-found = Engar greiðslur fundust.
+download-csv = Sækja CSV
 older-payments = Eldri greiðslur
 newest-payments = Nýjustu greiðslur
 all-merchants = Allir söluaðilar

@@ -149,6 +149,7 @@ day-error = Inserisca una data, ad esempio 2026-11-28.
 state = Stato
 all-states = Tutti gli stati
 nothing-found = Nessun pagamento trovato.
+download-csv = Scarica CSV
 older-payments = Pagamenti meno recenti
 newest-payments = Pagamenti più recenti
 all-merchants = Tutti gli esercenti

@@ -150,6 +150,7 @@ day-error = Įveskite datą, pavyzdžiui, 2026-11-28.
 state = Būsena
 all-states = Visos būsenos
 nothing-found = Mokėjimų nerasta.
+download-csv = Atsisiųsti CSV
 older-payments = Senesni mokėjimai
 newest-payments = Naujausi mokėjimai
 all-merchants = Visi prekybininkai

@@ -149,6 +149,7 @@ day-error = Ievadiet datumu, piemēram, 2026-11-28.
 state = Statuss
 all-states = Visi statusi
 nothing-found = Maksājumi netika atrasti.
+download-csv = Lejupielādēt CSV
 older-payments = Vecāki maksājumi
 newest-payments = Jaunākie maksājumi
 all-merchants = Visi tirgotāji

@@ -149,6 +149,7 @@ day-error = Daħħal data, bħal 2026-11-28.
 state = Stat
 all-states = L-istati kollha
 nothing-found = Ma nstab l-ebda ħlas.
+download-csv = Niżżel is-CSV
 older-payments = Ħlasijiet eqdem
 newest-payments = L-aktar ħlasijiet riċenti
 all-merchants = Il-ħwienet kollha

@@ -149,6 +149,7 @@ day-error = Skriv inn en dato, for eksempel 2026-11-28.
 state = Status
 all-states = Alle statuser
 nothing-found = Ingen betalinger ble funnet.
+download-csv = Last ned CSV
 older-payments = Eldre betalinger
 newest-payments = Nyeste betalinger
 all-merchants = Alle butikker

@@ -149,6 +149,7 @@ day-error = Voer een datum in, bijvoorbeeld 2026-11-28.
 state = Status
 all-states = Alle statussen
 nothing-found = Er zijn geen betalingen gevonden.
+download-csv = CSV downloaden
 older-payments = Oudere betalingen
 newest-payments = Nieuwste betalingen
 all-merchants = Alle winkels

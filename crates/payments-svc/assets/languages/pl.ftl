@@ -149,6 +149,7 @@ day-error = Wpisz datę, na przykład 2026-11-28.
 state = Status
 all-states = Wszystkie statusy
 nothing-found = Nie znaleziono płatności.
+download-csv = Pobierz CSV
 older-payments = Starsze płatności
 newest-payments = Najnowsze płatności
 all-merchants = Wszyscy sprzedawcy

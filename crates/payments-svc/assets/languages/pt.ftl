@@ -149,6 +149,7 @@ day-error = Introduza uma data, por exemplo, 2026-11-28.
 state = Estado
 all-states = Todos os estados
 nothing-found = Não foram encontrados pagamentos.
+download-csv = Transferir CSV
 older-payments = Pagamentos mais antigos
 newest-payments = Pagamentos mais recentes
 all-merchants = Todos os comerciantes

@@ -150,6 +150,7 @@ day-error = Introduceți o dată, de exemplu 2026-11-28.
 state = Stare
 all-states = Toate stările
 nothing-found = Nu s-au găsit plăți.
+download-csv = Descarcă CSV
 older-payments = Plăți mai vechi
 newest-payments = Cele mai noi plăți
 all-merchants = Toți comercianții

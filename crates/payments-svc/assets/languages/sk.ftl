@@ -150,6 +150,7 @@ day-error = Zadajte dátum, napríklad 2026-11-28.
 state = Stav
 all-states = Všetky stavy
 nothing-found = Nenašli sa žiadne platby.
+download-csv = Stiahnuť CSV
 older-payments = Staršie platby
 newest-payments = Najnovšie platby
 all-merchants = Všetky obchody

@@ -150,6 +150,7 @@ day-error = Vnesite datum, na primer 2026-11-28.
 state = Stanje
 all-states = Vsa stanja
 nothing-found = Ni najdenih plačil.
+download-csv = Prenesi CSV
 older-payments = Starejša plačila
 newest-payments = Najnovejša plačila
 all-merchants = Vsi trgovci

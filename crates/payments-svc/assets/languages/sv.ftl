@@ -149,6 +149,7 @@ day-error = Ange ett datum, till exempel 2026-11-28.
 state = Status
 all-states = Alla statusar
 nothing-found = Inga betalningar hittades.
+download-csv = Ladda ned CSV
 older-payments = Äldre betalningar
 newest-payments = Nyaste betalningar
 all-merchants = Alla butiker

@@ -149,6 +149,7 @@ day-error = Введіть дату, наприклад 2026-11-28.
 state = Стан
 all-states = Усі стани
 nothing-found = Платежів не знайдено.
+download-csv = Завантажити CSV
 older-payments = Старіші платежі
 newest-payments = Найновіші платежі
 all-merchants = Усі магазини

@@ -9,15 +9,16 @@ use axum::{
     response::Response,
 };
 use jiff::Timestamp;
-use payments_domain::{CustomData, Money, Movement, PageQuery, Step, Transaction};
+use payments_domain::{CustomData, Id, Money, Movement, PageQuery, Step, Transaction};
 
 use super::{
+    csv,
     movements::Kind,
     search::{Search, status},
     view,
     visitor::AtMerchant,
 };
-use crate::{app, web::Error};
+use crate::{app, formula, web::Error};
 
 /// Payments on a page.
 const PAGE: u32 = 50;
@@ -59,6 +60,58 @@ pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Re
     let status = if wrong.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     let (at, search, wrong, payments) = (&at, &search, &*wrong, &*payments);
     Ok(view::page(status, &PaymentsPage { at, search, wrong, payments, older }))
+}
+
+/// All payments of a search as CSV. With wrong fields, the page that names them.
+pub(super) async fn download(at: AtMerchant, query: RawQuery) -> Result<Response, Error> {
+    match Search::read(query.0.as_deref()).filter(at.language, at.currency()) {
+        Ok(filter) => csv::file("payments", at.payments().found(at.merchant.id, filter)).await,
+        Err(_) => list(at, query).await,
+    }
+}
+
+impl csv::Row for Transaction {
+    const HEADER: &'static [&'static str] = &[
+        "id",
+        "created",
+        "reference",
+        "status",
+        "currency",
+        "amount",
+        "captured",
+        "refunded",
+        "voided",
+        "disputed",
+        "scheme",
+        "last4",
+        "error",
+    ];
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn cells(&self) -> Vec<Cow<'_, str>> {
+        let Self { id, created, currency, amounts, card, error, .. } = self;
+        let decimal = |minor| Money { currency: *currency, minor }.decimal().into();
+        let reference = reference(self).unwrap_or_default();
+        let card = card.as_ref();
+        vec![
+            id.to_string().into(),
+            created.to_string().into(),
+            formula::escape(&reference).into_owned().into(),
+            amounts.status().name().into(),
+            currency.code().into(),
+            decimal(amounts.amount),
+            decimal(amounts.captured),
+            decimal(amounts.refunded),
+            decimal(amounts.voided),
+            decimal(amounts.disputed),
+            card.map_or("", |card| card.scheme.name()).into(),
+            card.map_or("", |card| &*card.last4).into(),
+            error.map(|error| error.code().to_string()).unwrap_or_default().into(),
+        ]
+    }
 }
 
 pub(super) async fn show(
