@@ -5,6 +5,7 @@
 mod access;
 mod api_keys;
 mod authenticators;
+mod books;
 mod cards;
 mod charges;
 mod declines;

@@ -18,10 +18,12 @@ use crate::{
 };
 
 mod account;
+mod balance;
 mod code;
 mod cookies;
 mod csv;
 mod home;
+mod list;
 mod mails;
 mod movements;
 mod next;
@@ -77,6 +79,14 @@ pub(crate) fn router(
         .route("/account/recovery-codes", post(account::new_recovery_codes))
         .route("/account/sessions/end", post(account::end_other_sessions))
         .route("/code", get(code::form).post(code::enter))
+        .route("/merchants/{merchant}/balance", get(balance::show))
+        .route("/merchants/{merchant}/balance.csv", get(balance::month))
+        .route("/merchants/{merchant}/balance/payouts", get(balance::payouts))
+        .route("/merchants/{merchant}/balance/payouts/{payout}", get(balance::payout))
+        .route(
+            "/merchants/{merchant}/balance/payouts/{payout}/lines.csv",
+            get(balance::lines_of_payout),
+        )
         .route("/sign-in", get(sign_in::form).post(sign_in::request))
         .route("/link/{token}", get(sign_in::open_link).post(sign_in::use_link))
         .route("/sign-out", post(sign_in::sign_out))

@@ -267,6 +267,15 @@ messages! {
     session_used "session-used" (time);
     this_session "this-session" ();
     end_sessions "end-sessions" ();
+    payouts "payouts" ();
+    all_payouts "all-payouts" ();
+    payout "payout" ();
+    payout_returned "payout-returned" ();
+    paid_out "paid-out" ();
+    month "month" ();
+    next_page "next-page" ();
+    first_page "first-page" ();
+    nothing_yet "nothing-yet" ();
 }
 
 impl Language {

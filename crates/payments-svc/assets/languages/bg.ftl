@@ -215,3 +215,15 @@ session-began = Вход: { $time }
 session-used = Последно използване: { $time }
 this-session = Този браузър
 end-sessions = Изход от всички други браузъри
+
+## Desk: balance and disputes
+
+payouts = Изплащания
+all-payouts = Всички изплащания
+payout = Изплащане
+payout-returned = Върнато изплащане
+paid-out = Изплатено
+month = Месец
+next-page = Следваща страница
+first-page = Първа страница
+nothing-yet = Все още няма нищо

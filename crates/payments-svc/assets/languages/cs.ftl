@@ -216,3 +216,15 @@ session-began = Přihlášení: { $time }
 session-used = Poslední použití: { $time }
 this-session = Tento prohlížeč
 end-sessions = Odhlásit ve všech ostatních prohlížečích
+
+## Desk: balance and disputes
+
+payouts = Výplaty
+all-payouts = Všechny výplaty
+payout = Výplata
+payout-returned = Vrácená výplata
+paid-out = Vyplaceno
+month = Měsíc
+next-page = Další stránka
+first-page = První stránka
+nothing-yet = Zatím nic

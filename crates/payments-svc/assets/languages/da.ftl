@@ -215,3 +215,15 @@ session-began = Logget ind: { $time }
 session-used = Sidst brugt: { $time }
 this-session = Denne browser
 end-sessions = Log ud i alle andre browsere
+
+## Desk: balance and disputes
+
+payouts = Udbetalinger
+all-payouts = Alle udbetalinger
+payout = Udbetaling
+payout-returned = Udbetaling returneret
+paid-out = Udbetalt
+month = Måned
+next-page = Næste side
+first-page = Første side
+nothing-yet = Intet endnu

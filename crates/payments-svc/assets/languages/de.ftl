@@ -215,3 +215,15 @@ session-began = Angemeldet: { $time }
 session-used = Zuletzt verwendet: { $time }
 this-session = Dieser Browser
 end-sessions = In allen anderen Browsern abmelden
+
+## Desk: balance and disputes
+
+payouts = Auszahlungen
+all-payouts = Alle Auszahlungen
+payout = Auszahlung
+payout-returned = Auszahlung zurückgekommen
+paid-out = Ausgezahlt
+month = Monat
+next-page = Nächste Seite
+first-page = Erste Seite
+nothing-yet = Noch nichts

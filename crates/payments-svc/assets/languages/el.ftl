@@ -215,3 +215,15 @@ session-began = Σύνδεση: { $time }
 session-used = Τελευταία χρήση: { $time }
 this-session = Αυτό το πρόγραμμα περιήγησης
 end-sessions = Αποσύνδεση από όλα τα άλλα προγράμματα περιήγησης
+
+## Desk: balance and disputes
+
+payouts = Εκταμιεύσεις
+all-payouts = Όλες οι εκταμιεύσεις
+payout = Εκταμίευση
+payout-returned = Επιστροφή εκταμίευσης
+paid-out = Εκταμιεύθηκε
+month = Μήνας
+next-page = Επόμενη σελίδα
+first-page = Πρώτη σελίδα
+nothing-yet = Τίποτα ακόμα

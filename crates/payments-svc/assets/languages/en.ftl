@@ -262,3 +262,18 @@ session-used = Last used { $time }
 this-session = This browser
 # A button
 end-sessions = Sign out in all other browsers
+
+## Desk: balance and disputes
+
+# Transfers of the balance to the bank account of the shop
+payouts = Payouts
+all-payouts = All payouts
+payout = Payout
+# The state of a payout: the bank has sent the money back, or not
+payout-returned = Payout returned
+paid-out = Paid out
+month = Month
+next-page = Next page
+first-page = First page
+# In place of an empty list
+nothing-yet = Nothing yet

@@ -215,3 +215,15 @@ session-began = Inicio de sesión: { $time }
 session-used = Último uso: { $time }
 this-session = Este navegador
 end-sessions = Cerrar sesión en todos los demás navegadores
+
+## Desk: balance and disputes
+
+payouts = Abonos
+all-payouts = Todos los abonos
+payout = Abono
+payout-returned = Abono devuelto
+paid-out = Abonado
+month = Mes
+next-page = Página siguiente
+first-page = Primera página
+nothing-yet = Nada todavía

@@ -214,3 +214,15 @@ session-began = Sisse logitud: { $time }
 session-used = Viimati kasutatud: { $time }
 this-session = See brauser
 end-sessions = Logi kõigis teistes brauserites välja
+
+## Desk: balance and disputes
+
+payouts = Väljamaksed
+all-payouts = Kõik väljamaksed
+payout = Väljamakse
+payout-returned = Väljamakse tagastatud
+paid-out = Välja makstud
+month = Kuu
+next-page = Järgmine leht
+first-page = Esimene leht
+nothing-yet = Veel pole midagi

@@ -214,3 +214,15 @@ session-began = Kirjauduttu: { $time }
 session-used = Viimeksi käytetty: { $time }
 this-session = Tämä selain
 end-sessions = Kirjaudu ulos kaikista muista selaimista
+
+## Desk: balance and disputes
+
+payouts = Tilitykset
+all-payouts = Kaikki tilitykset
+payout = Tilitys
+payout-returned = Tilitys palautunut
+paid-out = Tilitetty
+month = Kuukausi
+next-page = Seuraava sivu
+first-page = Ensimmäinen sivu
+nothing-yet = Ei vielä mitään

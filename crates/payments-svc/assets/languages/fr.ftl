@@ -215,3 +215,15 @@ session-began = Connexion : { $time }
 session-used = Dernière utilisation : { $time }
 this-session = Ce navigateur
 end-sessions = Se déconnecter de tous les autres navigateurs
+
+## Desk: balance and disputes
+
+payouts = Versements
+all-payouts = Tous les versements
+payout = Versement
+payout-returned = Versement retourné
+paid-out = Versé
+month = Mois
+next-page = Page suivante
+first-page = Première page
+nothing-yet = Rien pour le moment

@@ -215,3 +215,15 @@ session-began = Logáilte isteach: { $time }
 session-used = Úsáid dheireanach: { $time }
 this-session = An brabhsálaí seo
 end-sessions = Logáil amach i ngach brabhsálaí eile
+
+## Desk: balance and disputes
+
+payouts = Íocaíochtaí amach
+all-payouts = Gach íocaíocht amach
+payout = Íocaíocht amach
+payout-returned = Íocaíocht amach seolta ar ais
+paid-out = Íoctha amach
+month = Mí
+next-page = An chéad leathanach eile
+first-page = An chéad leathanach
+nothing-yet = Faic go fóill

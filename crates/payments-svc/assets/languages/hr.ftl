@@ -216,3 +216,15 @@ session-began = Prijava: { $time }
 session-used = Zadnja upotreba: { $time }
 this-session = Ovaj preglednik
 end-sessions = Odjavi se u svim drugim preglednicima
+
+## Desk: balance and disputes
+
+payouts = Isplate
+all-payouts = Sve isplate
+payout = Isplata
+payout-returned = Isplata vraćena
+paid-out = Isplaćeno
+month = Mjesec
+next-page = Sljedeća stranica
+first-page = Prva stranica
+nothing-yet = Još nema ničega

@@ -214,3 +214,15 @@ session-began = Bejelentkezés: { $time }
 session-used = Utolsó használat: { $time }
 this-session = Ez a böngésző
 end-sessions = Kijelentkezés az összes többi böngészőből
+
+## Desk: balance and disputes
+
+payouts = Kifizetések
+all-payouts = Minden kifizetés
+payout = Kifizetés
+payout-returned = Visszaérkezett kifizetés
+paid-out = Kifizetve
+month = Hónap
+next-page = Következő oldal
+first-page = Első oldal
+nothing-yet = Még nincs semmi

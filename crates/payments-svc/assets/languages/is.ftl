@@ -215,3 +215,15 @@ session-began = Innskráning: { $time }
 session-used = Síðast notað: { $time }
 this-session = Þessi vafri
 end-sessions = Skrá út í öllum öðrum vöfrum
+
+## Desk: balance and disputes
+
+payouts = Útgreiðslur
+all-payouts = Allar útgreiðslur
+payout = Útgreiðsla
+payout-returned = Útgreiðsla endursend
+paid-out = Greitt út
+month = Mánuður
+next-page = Næsta síða
+first-page = Fyrsta síða
+nothing-yet = Ekkert enn

@@ -215,3 +215,15 @@ session-began = Accesso: { $time }
 session-used = Ultimo utilizzo: { $time }
 this-session = Questo browser
 end-sessions = Esci da tutti gli altri browser
+
+## Desk: balance and disputes
+
+payouts = Accrediti
+all-payouts = Tutti gli accrediti
+payout = Accredito
+payout-returned = Accredito respinto
+paid-out = Accreditato
+month = Mese
+next-page = Pagina successiva
+first-page = Prima pagina
+nothing-yet = Ancora niente

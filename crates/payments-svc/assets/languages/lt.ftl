@@ -216,3 +216,15 @@ session-began = Prisijungta: { $time }
 session-used = Paskutinį kartą naudota: { $time }
 this-session = Ši naršyklė
 end-sessions = Atsijungti visose kitose naršyklėse
+
+## Desk: balance and disputes
+
+payouts = Išmokos
+all-payouts = Visos išmokos
+payout = Išmoka
+payout-returned = Išmoka grąžinta
+paid-out = Išmokėta
+month = Mėnuo
+next-page = Kitas puslapis
+first-page = Pirmas puslapis
+nothing-yet = Kol kas nieko nėra

@@ -215,3 +215,15 @@ session-began = Pieslēgšanās: { $time }
 session-used = Pēdējoreiz lietots: { $time }
 this-session = Šī pārlūkprogramma
 end-sessions = Iziet visās citās pārlūkprogrammās
+
+## Desk: balance and disputes
+
+payouts = Izmaksas
+all-payouts = Visas izmaksas
+payout = Izmaksa
+payout-returned = Izmaksa atgriezta
+paid-out = Izmaksāts
+month = Mēnesis
+next-page = Nākamā lapa
+first-page = Pirmā lapa
+nothing-yet = Pagaidām nekā nav

@@ -215,3 +215,15 @@ session-began = Dħul: { $time }
 session-used = L-aħħar użu: { $time }
 this-session = Dan il-browser
 end-sessions = Oħroġ mill-browsers l-oħra kollha
+
+## Desk: balance and disputes
+
+payouts = Żborżi
+all-payouts = Iż-żborżi kollha
+payout = Żborż
+payout-returned = Żborż irritornat
+paid-out = Imħallas
+month = Xahar
+next-page = Il-paġna li jmiss
+first-page = L-ewwel paġna
+nothing-yet = Għadu m’hemm xejn

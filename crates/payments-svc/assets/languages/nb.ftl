@@ -215,3 +215,15 @@ session-began = Logget inn: { $time }
 session-used = Sist brukt: { $time }
 this-session = Denne nettleseren
 end-sessions = Logg ut i alle andre nettlesere
+
+## Desk: balance and disputes
+
+payouts = Utbetalinger
+all-payouts = Alle utbetalinger
+payout = Utbetaling
+payout-returned = Utbetaling returnert
+paid-out = Utbetalt
+month = Måned
+next-page = Neste side
+first-page = Første side
+nothing-yet = Ingenting ennå

@@ -215,3 +215,15 @@ session-began = Ingelogd: { $time }
 session-used = Laatst gebruikt: { $time }
 this-session = Deze browser
 end-sessions = In alle andere browsers uitloggen
+
+## Desk: balance and disputes
+
+payouts = Uitbetalingen
+all-payouts = Alle uitbetalingen
+payout = Uitbetaling
+payout-returned = Uitbetaling teruggekomen
+paid-out = Uitbetaald
+month = Maand
+next-page = Volgende pagina
+first-page = Eerste pagina
+nothing-yet = Nog niets

@@ -215,3 +215,15 @@ session-began = Logowanie: { $time }
 session-used = Ostatnie użycie: { $time }
 this-session = Ta przeglądarka
 end-sessions = Wyloguj się we wszystkich innych przeglądarkach
+
+## Desk: balance and disputes
+
+payouts = Wypłaty
+all-payouts = Wszystkie wypłaty
+payout = Wypłata
+payout-returned = Wypłata zwrócona
+paid-out = Wypłacono
+month = Miesiąc
+next-page = Następna strona
+first-page = Pierwsza strona
+nothing-yet = Na razie nic

@@ -215,3 +215,15 @@ session-began = Início de sessão: { $time }
 session-used = Última utilização: { $time }
 this-session = Este navegador
 end-sessions = Terminar sessão em todos os outros navegadores
+
+## Desk: balance and disputes
+
+payouts = Transferências
+all-payouts = Todas as transferências
+payout = Transferência
+payout-returned = Transferência devolvida
+paid-out = Transferido
+month = Mês
+next-page = Página seguinte
+first-page = Primeira página
+nothing-yet = Ainda nada

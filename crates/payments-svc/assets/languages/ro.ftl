@@ -216,3 +216,15 @@ session-began = Autentificare: { $time }
 session-used = Ultima utilizare: { $time }
 this-session = Acest browser
 end-sessions = Deconectați-vă din toate celelalte browsere
+
+## Desk: balance and disputes
+
+payouts = Viramente
+all-payouts = Toate viramentele
+payout = Virament
+payout-returned = Virament returnat
+paid-out = Virat
+month = Lună
+next-page = Pagina următoare
+first-page = Prima pagină
+nothing-yet = Nimic încă

@@ -216,3 +216,15 @@ session-began = Prihlásenie: { $time }
 session-used = Posledné použitie: { $time }
 this-session = Tento prehliadač
 end-sessions = Odhlásiť vo všetkých ostatných prehliadačoch
+
+## Desk: balance and disputes
+
+payouts = Výplaty
+all-payouts = Všetky výplaty
+payout = Výplata
+payout-returned = Vrátená výplata
+paid-out = Vyplatené
+month = Mesiac
+next-page = Ďalšia stránka
+first-page = Prvá stránka
+nothing-yet = Zatiaľ nič

@@ -216,3 +216,15 @@ session-began = Prijava: { $time }
 session-used = Zadnja uporaba: { $time }
 this-session = Ta brskalnik
 end-sessions = Odjava v vseh drugih brskalnikih
+
+## Desk: balance and disputes
+
+payouts = Izplačila
+all-payouts = Vsa izplačila
+payout = Izplačilo
+payout-returned = Vrnjeno izplačilo
+paid-out = Izplačano
+month = Mesec
+next-page = Naslednja stran
+first-page = Prva stran
+nothing-yet = Še nič

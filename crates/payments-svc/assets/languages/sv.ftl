@@ -215,3 +215,15 @@ session-began = Inloggad: { $time }
 session-used = Senast använd: { $time }
 this-session = Den här webbläsaren
 end-sessions = Logga ut i alla andra webbläsare
+
+## Desk: balance and disputes
+
+payouts = Utbetalningar
+all-payouts = Alla utbetalningar
+payout = Utbetalning
+payout-returned = Utbetalning returnerad
+paid-out = Utbetald
+month = Månad
+next-page = Nästa sida
+first-page = Första sidan
+nothing-yet = Inget ännu

@@ -215,3 +215,15 @@ session-began = Вхід: { $time }
 session-used = Останнє використання: { $time }
 this-session = Цей браузер
 end-sessions = Вийти в усіх інших браузерах
+
+## Desk: balance and disputes
+
+payouts = Виплати
+all-payouts = Усі виплати
+payout = Виплата
+payout-returned = Виплату повернено
+paid-out = Виплачено
+month = Місяць
+next-page = Наступна сторінка
+first-page = Перша сторінка
+nothing-yet = Поки нічого немає

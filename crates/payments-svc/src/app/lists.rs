@@ -8,7 +8,9 @@ use payments_domain::{
 };
 
 use super::{access::Credentials, error::Error, payments::Payments};
-use crate::store::{EventFilter, Found, Member, Owner, Store, StoreError, TransactionFilter};
+use crate::store::{
+    EventFilter, Found, Member, Owner, Range, Store, StoreError, TransactionFilter,
+};
 
 /// Reads one piece of a list.
 pub(crate) type List<T> =
@@ -40,8 +42,8 @@ impl Payments {
         self.list(move |store, page_query| store.api_keys(app, page_query))
     }
 
-    pub(crate) fn lines(&self, merchant: Id) -> List<BalanceLine> {
-        self.list(move |store, page_query| store.lines(merchant, page_query))
+    pub(crate) fn lines(&self, merchant: Id, created: Range) -> List<BalanceLine> {
+        self.list(move |store, page_query| store.lines(merchant, page_query, created))
     }
 
     pub(crate) fn webhooks(&self, app: Id) -> List<Webhook> {
@@ -96,7 +98,11 @@ impl Payments {
         merchant: Id,
     ) -> Result<List<Payout>, Error> {
         self.about(caller, merchant, None).await?;
-        Ok(self.list(move |store, page_query| store.payouts(merchant, page_query)))
+        Ok(self.payouts_of(merchant))
+    }
+
+    pub(crate) fn payouts_of(&self, merchant: Id) -> List<Payout> {
+        self.list(move |store, page_query| store.payouts(merchant, page_query))
     }
 
     /// The lines that a payout paid.

@@ -1,7 +1,7 @@
 //! CSV files of lists. They are read and sent page by page, so that a long file is never in memory as
 //! a whole.
 
-use std::{borrow::Cow, io};
+use std::io;
 
 use axum::{
     body::Body,
@@ -20,22 +20,19 @@ use crate::{
 /// Rows that are read at once.
 const ROWS: u32 = 500;
 
-/// A row of a file.
-pub(super) trait Row: Send + 'static {
-    /// The names of the columns.
-    const HEADER: &'static [&'static str];
-
-    /// Lists are sorted by this ID.
-    fn id(&self) -> Id;
-
-    /// The cells. Text of others is [escaped](crate::formula::escape).
-    fn cells(&self) -> Vec<Cow<'_, str>>;
-}
-
-/// Answers with a file of the whole list, newest first. Fails if the first rows cannot be read. Later
-/// errors abort the answer.
-pub(super) async fn file<T: Row>(name: &str, list: List<T>) -> Result<Response, Error> {
-    let mut pieces = Pieces { list, left: Some(None) };
+/// Answers with a file of the whole list, newest first. `header` is its first line. `row` gives the ID that the list is sorted by,
+/// and the cells, where text of others is [escaped](crate::formula::escape). Fails if the first rows
+/// cannot be read. Later errors abort the answer.
+pub(super) async fn file<T: Send + 'static, F>(
+    name: &str,
+    header: &'static str,
+    list: List<T>,
+    row: F,
+) -> Result<Response, Error>
+where
+    F: Fn(&T) -> (Id, Vec<String>) + Send + 'static,
+{
+    let mut pieces = Pieces { header, list, row, left: Some(None) };
     let first = pieces.next().await?.unwrap_or_default();
     let rest = stream::try_unfold(pieces, async |mut pieces| match pieces.next().await {
         Ok(piece) => Ok(piece.map(|piece| (piece, pieces))),
@@ -55,26 +52,26 @@ pub(super) async fn file<T: Row>(name: &str, list: List<T>) -> Result<Response, 
 }
 
 /// The part of a file that is not sent yet.
-struct Pieces<T> {
+struct Pieces<T, F> {
+    header: &'static str,
     list: List<T>,
+    row: F,
     /// The last row that was read. `None` after the end.
     left: Option<Option<Id>>,
 }
 
-impl<T: Row> Pieces<T> {
+impl<T, F: Fn(&T) -> (Id, Vec<String>)> Pieces<T, F> {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(before) = self.left.take() else { return Ok(None) };
         let rows = (self.list)(PageQuery { limit: ROWS, before, after: None }).await?;
         let failed = |error: csv::Error| StoreError::ReadFailed(error.into());
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        if before.is_none() {
-            csv.write_record(T::HEADER).map_err(failed)?;
-        }
+        let begin = if before.is_none() { self.header } else { "" };
+        let mut csv = csv::Writer::from_writer(begin.as_bytes().to_vec());
+        let is_full = u32::try_from(rows.len()).is_ok_and(|read| read >= ROWS);
         for row in &rows {
-            csv.write_record(row.cells().iter().map(|cell| cell.as_bytes())).map_err(failed)?;
-        }
-        if u32::try_from(rows.len()).is_ok_and(|read| read >= ROWS) {
-            self.left = rows.last().map(|row| Some(row.id()));
+            let (id, cells) = (self.row)(row);
+            csv.write_record(cells).map_err(failed)?;
+            self.left = is_full.then_some(Some(id));
         }
         csv.into_inner().map(Some).map_err(|error| failed(error.into_error().into()))
     }

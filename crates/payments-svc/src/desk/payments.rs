@@ -9,19 +9,17 @@ use axum::{
     response::Response,
 };
 use jiff::Timestamp;
-use payments_domain::{CustomData, Id, Money, Movement, PageQuery, Step, Transaction};
+use payments_domain::{CustomData, Money, Movement, Step, Transaction};
 
 use super::{
     csv,
+    list::{PAGE, Page},
     movements::Kind,
     search::{Search, status},
     view,
     visitor::AtMerchant,
 };
 use crate::{app, formula, web::Error};
-
-/// Payments on a page.
-const PAGE: u32 = 50;
 
 #[derive(Template)]
 #[template(path = "desk/payments.html")]
@@ -45,73 +43,53 @@ struct PaymentPage<'a> {
 
 pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
     let search = Search::read(query.as_deref());
-    let (mut payments, wrong) = match search.filter(at.language, at.currency()) {
+    let nothing = Page { items: Vec::new(), next: None, is_first: true };
+    let (page, wrong) = match search.filter(at.language, at.currency()) {
         Ok(filter) => {
             let before = search.before.as_ref().and_then(|before| before.parse().ok());
-            let page = PageQuery { limit: PAGE + 1, before, after: None };
-            (at.payments().found(at.merchant.id, filter)(page).await?, Vec::new())
+            let found = at.payments().found(at.merchant.id, filter);
+            (Page::read(found, before, PAGE, |payment| payment.id).await?, Vec::new())
         }
-        Err(wrong) => (Vec::new(), wrong),
+        Err(wrong) => (nothing, wrong),
     };
-    let has_more = payments.len() > PAGE as usize;
-    payments.truncate(PAGE as usize);
-    let last = payments.last().filter(|_| has_more);
-    let older = last.map(|last| search.query(Some(&last.id.to_string())));
+    let older = page.next.map(|next| search.query(Some(&next.to_string())));
     let status = if wrong.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    let (at, search, wrong, payments) = (&at, &search, &*wrong, &*payments);
+    let (at, search, wrong, payments) = (&at, &search, &*wrong, &*page.items);
     Ok(view::page(status, &PaymentsPage { at, search, wrong, payments, older }))
 }
 
 /// All payments of a search as CSV. With wrong fields, the page that names them.
 pub(super) async fn download(at: AtMerchant, query: RawQuery) -> Result<Response, Error> {
     match Search::read(query.0.as_deref()).filter(at.language, at.currency()) {
-        Ok(filter) => csv::file("payments", at.payments().found(at.merchant.id, filter)).await,
+        Ok(filter) => {
+            let found = at.payments().found(at.merchant.id, filter);
+            csv::file("payments", HEADER, found, |row| (row.id, cells(row))).await
+        }
         Err(_) => list(at, query).await,
     }
 }
 
-impl csv::Row for Transaction {
-    const HEADER: &'static [&'static str] = &[
-        "id",
-        "created",
-        "reference",
-        "status",
-        "currency",
-        "amount",
-        "captured",
-        "refunded",
-        "voided",
-        "disputed",
-        "scheme",
-        "last4",
-        "error",
-    ];
+const HEADER: &str = "id,created,reference,status,currency,amount,captured,refunded,voided,disputed,scheme,last4,\
+     error\n";
 
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn cells(&self) -> Vec<Cow<'_, str>> {
-        let Self { id, created, currency, amounts, card, error, .. } = self;
-        let decimal = |minor| Money { currency: *currency, minor }.decimal().into();
-        let reference = reference(self).unwrap_or_default();
-        let card = card.as_ref();
-        vec![
-            id.to_string().into(),
-            created.to_string().into(),
-            formula::escape(&reference).into_owned().into(),
-            amounts.status().name().into(),
-            currency.code().into(),
-            decimal(amounts.amount),
-            decimal(amounts.captured),
-            decimal(amounts.refunded),
-            decimal(amounts.voided),
-            decimal(amounts.disputed),
-            card.map_or("", |card| card.scheme.name()).into(),
-            card.map_or("", |card| &*card.last4).into(),
-            error.map(|error| error.code().to_string()).unwrap_or_default().into(),
-        ]
-    }
+fn cells(payment: &Transaction) -> Vec<String> {
+    let Transaction { id, created, currency, amounts, card, error, .. } = payment;
+    let decimal = |minor| Money { currency: *currency, minor }.decimal();
+    vec![
+        id.to_string(),
+        created.to_string(),
+        formula::escape(&reference(payment).unwrap_or_default()).into_owned(),
+        amounts.status().name().to_owned(),
+        currency.code().to_owned(),
+        decimal(amounts.amount),
+        decimal(amounts.captured),
+        decimal(amounts.refunded),
+        decimal(amounts.voided),
+        decimal(amounts.disputed),
+        card.as_ref().map_or("", |card| card.scheme.name()).to_owned(),
+        card.as_ref().map_or("", |card| &card.last4).to_owned(),
+        error.map(|error| error.code().to_string()).unwrap_or_default(),
+    ]
 }
 
 pub(super) async fn show(

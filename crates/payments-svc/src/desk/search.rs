@@ -129,8 +129,9 @@ impl Search {
     }
 
     pub(super) fn states<'a>(&'a self, language: &'a Language) -> Select<'a> {
-        let states = TransactionStatus::ALL.map(|state| (state.name(), status(language, state)));
-        let options = [("", language.all_states())].into_iter().chain(states).collect();
+        let states = TransactionStatus::ALL;
+        let states = states.map(|state| (state.name().into(), status(language, state)));
+        let options = [(Cow::default(), language.all_states())].into_iter().chain(states).collect();
         let value = self.state.as_deref().unwrap_or_default();
         Select { name: "state", label: language.state(), value, options }
     }

@@ -51,7 +51,7 @@ pub(super) struct Select<'a> {
     pub(super) name: &'static str,
     pub(super) label: Cow<'a, str>,
     pub(super) value: &'a str,
-    pub(super) options: Vec<(&'static str, Cow<'a, str>)>,
+    pub(super) options: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
 /// With the referrer policy `no-referrer`, browsers would send `Origin: null` with forms.

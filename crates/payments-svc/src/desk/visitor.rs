@@ -184,8 +184,12 @@ impl AtMerchant {
     }
 
     /// The sections of the merchant's pages, with their names.
-    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 2] {
-        [("/payments", self.language.payments()), ("/mails", self.language.mails())]
+    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 3] {
+        [
+            ("/payments", self.language.payments()),
+            ("/balance", self.language.balance()),
+            ("/mails", self.language.mails()),
+        ]
     }
 
     /// Whether the page belongs to this section.

@@ -13,10 +13,13 @@ use super::{
     list::{self, Query},
     output::MoneyOutput,
 };
-use crate::web::{Error, as_date, as_text};
+use crate::{
+    app::Range,
+    web::{Error, as_date, as_text},
+};
 
 pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<Response, Error> {
-    query.answer(query.payments.lines(merchant.resource.id)).await
+    query.answer(query.payments.lines(merchant.resource.id, Range::default())).await
 }
 
 pub(super) async fn get(line: Permitted<BalanceLine>) -> impl IntoResponse {

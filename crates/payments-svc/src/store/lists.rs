@@ -109,6 +109,17 @@ impl<'a> List<'a> {
         self.filter += &format!(" AND {column} {operator} ${number}");
     }
 
+    /// Keeps only the rows of these times in the column.
+    fn within(mut self, column: &'static str, times: Range) -> Self {
+        self.ids = times.ids();
+        for (operator, time) in [(">=", times.from), ("<", times.to)] {
+            if let Some(time) = time {
+                self.compare((column, operator), time.param().owned());
+            }
+        }
+        self
+    }
+
     /// Adds a parameter, and returns its number.
     fn bind(&mut self, param: Param<'a>) -> usize {
         self.params.push(param);
@@ -149,8 +160,8 @@ impl<'a> List<'a> {
         Self::new(format!("SELECT {key} FROM api_keys WHERE app = $1"), "id")
     }
 
-    fn lines() -> Self {
-        Self::of::<BalanceLine>("lines.merchant = $1", "lines.id")
+    fn lines(created: Range) -> Self {
+        Self::of::<BalanceLine>("lines.merchant = $1", "lines.id").within("lines.created", created)
     }
 
     fn payouts() -> Self {
@@ -160,7 +171,7 @@ impl<'a> List<'a> {
     /// The lines since the payout `before`, and the captures that it held back; without those that
     /// `payout` held back.
     fn lines_of_payout(payout: &'a Payout, before: Option<&'a Payout>) -> Self {
-        let mut list = Self::lines();
+        let mut list = Self::lines(Range::default());
         list.ids[1] = payout.line;
         if let Some(since) = &payout.held_since {
             let since = list.bind(since.param());
@@ -226,18 +237,13 @@ impl<'a> List<'a> {
             "SELECT {columns} FROM {tables}
              WHERE transactions.merchant = $1 {condition} {with_state}"
         );
-        let mut list = Self { ids: created.ids(), ..Self::new(select, id) };
+        let mut list = Self::new(select, id);
         for (column, _, param) in equal {
             if let Some(param) = param {
                 list.compare((column, "="), param);
             }
         }
-        for (operator, time) in [(">=", &created.from), ("<", &created.to)] {
-            if let Some(time) = time {
-                list.compare(("transactions.created", operator), time.param());
-            }
-        }
-        list
+        list.within("transactions.created", *created)
     }
 
     fn disputes(about: Owner) -> Self {
@@ -326,8 +332,9 @@ impl Store {
         self,
         merchant: Id,
         page_query: PageQuery,
+        created: Range,
     ) -> Result<Vec<BalanceLine>, StoreError> {
-        self.page(&List::lines(), merchant, page_query, BalanceLine::of_row).await
+        self.page(&List::lines(created), merchant, page_query, BalanceLine::of_row).await
     }
 
     /// The transactions of a merchant that satisfy all conditions of the filter.
@@ -604,8 +611,7 @@ mod tests {
     #[test]
     fn every_page_is_an_index_range_that_needs_no_sort() {
         let db = database();
-        let mut lists =
-            vec![List::users(), List::apps(), List::api_keys(), List::lines(), List::webhooks()];
+        let mut lists = vec![List::users(), List::apps(), List::api_keys(), List::webhooks()];
         for filter in [None, Some(true), Some(false)] {
             lists.push(List::merchants("merchant_apps.test", filter));
         }
@@ -614,6 +620,8 @@ mod tests {
             lists.push(List::lines_of_payout(payout, before));
         }
         lists.push(List::payouts());
+        let month = Range { from: Some(Timestamp::UNIX_EPOCH), to: Some(Timestamp::MAX) };
+        lists.extend([Range::default(), month].map(List::lines));
         let filters = filters();
         for rare in [true, false] {
             lists.extend(filters.iter().map(|(filter, _)| List::transactions(filter, true, rare)));

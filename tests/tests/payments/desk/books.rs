@@ -1,13 +1,14 @@
-//! What the desk shows of the books: payments by state, and files of them.
+//! What the desk shows of the books: payments by state, the balance, payouts, and files.
 
 use blackbox::{
     mail::MailServer,
-    payments::{Acquirer, Card, SECRET, Transaction},
+    payments::{Acquirer, Card, SECRET, Transaction, int, minimal},
 };
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::browser::{Browser, named, place, signed_in};
+use crate::{books::pay_out, returns::return_all};
 
 /// The rows of a file, which must be CSV, without its header.
 async fn rows(browser: &mut Browser, path: &str) -> Vec<Vec<String>> {
@@ -107,4 +108,90 @@ async fn a_file_has_the_whole_search_and_no_formula() {
     let ids: Vec<_> =
         rows(&mut browser, &file).await.into_iter().map(|mut row| row.swap_remove(0)).collect();
     assert_eq!(ids, merchant.ids("/transactions?limit=1000").await);
+}
+
+/// The IDs in the links of a list, over all its pages.
+async fn listed(browser: &mut Browser, first: &str, link: &str) -> Vec<String> {
+    let (mut path, mut found) = (first.to_owned(), Vec::new());
+    loop {
+        let page = browser.get(&path).await;
+        assert_eq!(page.status, 200, "{path}: {page:?}");
+        found.extend(page.text.split(link).skip(1).map(|rest| rest[..24].to_owned()));
+        let next = page.text.split("href=\"?").find(|rest| rest.contains(">Next page<"));
+        let Some(query) = next.and_then(|rest| rest.split('"').next()) else { return found };
+        path = format!("{first}?{query}");
+    }
+}
+
+#[tokio::test]
+async fn the_balance_has_its_lines_and_payouts() {
+    let server = MailServer::start().await;
+    let service = place(&server).start().await;
+    let mut body = minimal();
+    body["name"] = "Corner shop".into();
+    body["test"] = true.into();
+    body["currency"] = "DKK".into();
+    body["bank"] = json!({ "iban": "DK5000400440116243", "holder": "Ann" });
+    let merchant = service.app().await.merchant_with(&body).await;
+    let mut moved = Vec::new();
+    for _ in 0..30 {
+        let payment = merchant.pay("EUR", 1000).await;
+        payment.capture(900).await;
+        payment.refund(1).await;
+        moved.extend([payment.id.clone(), payment.id]);
+    }
+    moved.reverse();
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    let pages = format!("/merchants/{}/balance", merchant.id);
+    let link = format!("\"/merchants/{}/payments/", merchant.id);
+    assert_eq!(listed(&mut browser, &pages, &link).await, moved);
+
+    pay_out(service.data()).await;
+    let payouts = format!("/payouts?limit=9&filter[merchantId]={}", merchant.id);
+    let payout = merchant.app.list(&payouts).await.remove(0);
+    let id = payout["id"].as_str().unwrap();
+    assert!(browser.get(&pages).await.text.contains("Paid out"));
+    return_all(service.data(), &service.data().data().join("transfers.csv")).await;
+    for path in [&pages, &format!("{pages}/payouts"), &format!("{pages}/payouts/{id}")] {
+        let page = browser.get(path).await;
+        assert!(page.text.contains("Payout returned"), "{path}: {page:?}");
+    }
+    assert_eq!(listed(&mut browser, &format!("{pages}/payouts/{id}"), &link).await, moved);
+
+    let decimal = |minor: &Value| {
+        let (minor, sign) = (int(minor), if int(minor) < 0 { "-" } else { "" });
+        format!("{sign}{}.{:02}", minor.abs() / 100, minor.abs() % 100)
+    };
+    let month = &payout["created"].as_str().unwrap()[..7];
+    for (file, list) in [
+        (format!("{pages}.csv?month={month}"), merchant.path("/lines?limit=100")),
+        (format!("{pages}/payouts/{id}/lines.csv"), format!("/payouts/{id}/lines?limit=100")),
+    ] {
+        let (found, lines) = (rows(&mut browser, &file).await, merchant.app.list(&list).await);
+        assert_eq!(found.len(), lines.len(), "{file}");
+        for (row, line) in found.iter().zip(lines) {
+            let amount = decimal(&line["amount"]["amount"]);
+            assert_eq!(row[0], line["id"].as_str().unwrap());
+            assert_eq!(row[3], line["transactionId"].as_str().unwrap_or_default());
+            assert_eq!(row[4], line["amount"]["currency"].as_str().unwrap());
+            assert_eq!(
+                row[5..],
+                [amount, "DKK".to_owned(), decimal(&line["fee"]), decimal(&line["balance"])]
+            );
+        }
+    }
+    assert_eq!(rows(&mut browser, &format!("{pages}.csv?month=2020-02")).await.len(), 0);
+    let foreign = signed_in(&server, &service, &named(&service, "Other").await).await;
+    let other = foreign.clone().get("/").await.text;
+    let other = &other.split("/merchants/").nth(1).unwrap()[..24];
+    for (mut browser, path) in [
+        (browser.clone(), format!("{pages}.csv?month=2026-13")),
+        (browser.clone(), format!("{pages}.csv")),
+        (browser.clone(), format!("{pages}/payouts/x")),
+        (foreign.clone(), format!("/merchants/{other}/balance/payouts/{id}")),
+        (foreign.clone(), format!("/merchants/{other}/balance/payouts/{id}/lines.csv")),
+        (foreign, format!("{pages}/payouts")),
+    ] {
+        assert_eq!(browser.get(&path).await.status, 404, "{path}");
+    }
 }

@@ -25,7 +25,7 @@ use proptest::{
 
 use super::{
     super::{
-        Endpoint, Member, Owner, Store, StoreConfig, StoreError, TransactionFilter,
+        Endpoint, Member, Owner, Range, Store, StoreConfig, StoreError, TransactionFilter,
         check::Scope,
         now,
         rows::{LoadedTrail, Resource},
@@ -389,7 +389,8 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
         assert_listed(apps, async |page| read().apps(merchant, page).await).await;
         let lines = tables.lines.values().filter(|row| row.merchant == merchant);
         let lines = lines.map(|row| line(&tables, row));
-        assert_listed(lines, async |page| read().lines(merchant, page).await).await;
+        assert_listed(lines, async |page| read().lines(merchant, page, Range::default()).await)
+            .await;
         let filter = TransactionFilter::default;
         let filters = [None, Some(true), Some(false)];
         let filters = filters.map(|successful| TransactionFilter { successful, ..filter() });
