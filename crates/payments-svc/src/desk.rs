@@ -22,6 +22,7 @@ mod balance;
 mod code;
 mod cookies;
 mod csv;
+mod disputes;
 mod home;
 mod list;
 mod mails;
@@ -87,6 +88,7 @@ pub(crate) fn router(
             "/merchants/{merchant}/balance/payouts/{payout}/lines.csv",
             get(balance::lines_of_payout),
         )
+        .route("/merchants/{merchant}/disputes", get(disputes::list))
         .route("/sign-in", get(sign_in::form).post(sign_in::request))
         .route("/link/{token}", get(sign_in::open_link).post(sign_in::use_link))
         .route("/sign-out", post(sign_in::sign_out))

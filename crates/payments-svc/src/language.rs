@@ -276,6 +276,11 @@ messages! {
     next_page "next-page" ();
     first_page "first-page" ();
     nothing_yet "nothing-yet" ();
+    disputes "disputes" ();
+    open_disputes "open-disputes" ();
+    decided_disputes "decided-disputes" ();
+    days_left "days-left" (days);
+    inquiry "inquiry" ();
 }
 
 impl Language {

@@ -277,3 +277,10 @@ next-page = Next page
 first-page = First page
 # In place of an empty list
 nothing-yet = Nothing yet
+disputes = Disputes
+open-disputes = Open disputes
+decided-disputes = Decided disputes
+# $days: the number of days until the deadline
+days-left = Days left: { $days }
+# A question about a payment, which can become a dispute
+inquiry = Inquiry

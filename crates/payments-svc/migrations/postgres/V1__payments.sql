@@ -462,6 +462,8 @@ CREATE TABLE disputes (
     UNIQUE ("transaction", reference)
 );
 CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
+CREATE INDEX open_disputes_of_merchants ON disputes (merchant, due, id) WHERE decision IS NULL;
+CREATE INDEX decided_disputes ON disputes (merchant, id) WHERE decision IS NOT NULL;
 CREATE INDEX disputes_of_transactions ON disputes ("transaction", id);
 CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL AND line IS NOT NULL;
 

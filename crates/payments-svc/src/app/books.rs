@@ -1,9 +1,10 @@
-//! Reads of the desk about the books of a merchant: payouts.
+//! Reads of the desk about the books of a merchant: payouts and disputes.
 
+use jiff::Timestamp;
 use payments_domain::{ApiKeyDigest, Id, Payout};
 
 use super::{error::Error, payments::Payments};
-use crate::store::Found;
+use crate::store::{DisputeWithCurrency, Found};
 
 impl Payments {
     /// A payout of a merchant.
@@ -11,5 +12,25 @@ impl Payments {
         let found: Option<Found<Payout>> = self.store.resource(id, ApiKeyDigest::NONE).await?;
         let payout = found.map(|found| found.value);
         payout.filter(|payout| payout.transfer.merchant == merchant).ok_or(Error::NotFound)
+    }
+
+    /// The open disputes of a merchant by due date, after the dispute with this due date and ID.
+    pub(crate) async fn open_disputes(
+        &self,
+        merchant: Id,
+        after: (Timestamp, Id),
+        limit: u32,
+    ) -> Result<Vec<DisputeWithCurrency>, Error> {
+        Ok(self.store.disputes_by_due_date(merchant, after, limit).await?)
+    }
+
+    /// The decided disputes of a merchant, newest first.
+    pub(crate) async fn decided_disputes(
+        &self,
+        merchant: Id,
+        before: Id,
+        limit: u32,
+    ) -> Result<Vec<DisputeWithCurrency>, Error> {
+        Ok(self.store.decided_disputes(merchant, before, limit).await?)
     }
 }

@@ -184,10 +184,11 @@ impl AtMerchant {
     }
 
     /// The sections of the merchant's pages, with their names.
-    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 3] {
+    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 4] {
         [
             ("/payments", self.language.payments()),
             ("/balance", self.language.balance()),
+            ("/disputes", self.language.disputes()),
             ("/mails", self.language.mails()),
         ]
     }

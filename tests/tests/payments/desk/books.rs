@@ -1,4 +1,4 @@
-//! What the desk shows of the books: payments by state, the balance, payouts, and files.
+//! What the desk shows of the books: payments by state, the balance, payouts, disputes, and files.
 
 use blackbox::{
     mail::MailServer,
@@ -194,4 +194,45 @@ async fn the_balance_has_its_lines_and_payouts() {
     ] {
         assert_eq!(browser.get(&path).await.status, 404, "{path}");
     }
+}
+
+#[tokio::test]
+async fn open_disputes_come_first_by_their_deadline() {
+    let server = MailServer::start().await;
+    let service = place(&server).with(SECRET.0, SECRET.1).start().await;
+    let merchant = named(&service, "Corner shop").await;
+    let acquirer = Acquirer(&service);
+    let pay = async || {
+        let payment = merchant.pay("EUR", 1000).await;
+        payment.capture(1000).await;
+        payment
+    };
+    let (mut open, mut decided) = (Vec::new(), Vec::new());
+    for number in 0..60 {
+        let payment = pay().await;
+        // Most of them are due in another order.
+        let day = number * 7 % 60;
+        let created = format!("2099-{:02}-{:02}T10:00:00Z", 1 + day / 28, 1 + day % 28);
+        let members =
+            json!({ "disputeId": format!("dp {number}"), "amount": 10, "created": created });
+        let event = Acquirer::event("dispute.opened", &payment, members);
+        let _ = acquirer.notify(&event).await.expect(204);
+        open.push((day, payment.id));
+    }
+    for how in ["won", "lost"] {
+        let payment = pay().await;
+        let dispute = acquirer.open(&payment, 10).await;
+        acquirer.end(&payment, &dispute, how).await;
+        decided.insert(0, payment.id);
+    }
+    open.sort();
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    let (pages, link) = (
+        format!("/merchants/{}/disputes", merchant.id),
+        format!("\"/merchants/{}/payments/", merchant.id),
+    );
+    let expected: Vec<_> = open.into_iter().map(|(_, id)| id).chain(decided).collect();
+    assert_eq!(listed(&mut browser, &pages, &link).await, expected);
+    let first = browser.get(&pages).await.text;
+    assert!(first.contains("Days left: 2") && !first.contains("Decided"), "{first}");
 }
