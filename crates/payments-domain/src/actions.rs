@@ -19,6 +19,7 @@ actions! {
     choose_mails,
     close_payout_run,
     conclude_payment,
+    count_lines,
     create_api_key,
     create_app,
     create_merchant,

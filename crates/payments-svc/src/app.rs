@@ -17,6 +17,7 @@ mod merchants;
 mod movements;
 mod notifications;
 mod once;
+mod overview;
 mod payments;
 mod sandbox_clock;
 mod sign_in;

@@ -28,6 +28,7 @@ mod list;
 mod mails;
 mod movements;
 mod next;
+mod overview;
 mod payments;
 mod problem;
 mod qr;
@@ -62,14 +63,24 @@ pub(crate) fn router(
     let desk = Desk { payments, settings: Arc::new(settings) };
     let routes = Router::new()
         .route("/", get(home::show))
+        .route("/merchants/{merchant}", get(overview::show))
         .route("/merchants/{merchant}/payments", get(payments::list))
         .route("/merchants/{merchant}/payments.csv", get(payments::download))
         .route("/merchants/{merchant}/payments/{payment}", get(payments::show))
-        .route("/merchants/{merchant}/mails", get(mails::show).post(mails::save))
         .route(
             "/merchants/{merchant}/payments/{payment}/{movement}",
             get(movements::ask).post(movements::act),
         )
+        .route("/merchants/{merchant}/balance", get(balance::show))
+        .route("/merchants/{merchant}/balance.csv", get(balance::month))
+        .route("/merchants/{merchant}/balance/payouts", get(balance::payouts))
+        .route("/merchants/{merchant}/balance/payouts/{payout}", get(balance::payout))
+        .route(
+            "/merchants/{merchant}/balance/payouts/{payout}/lines.csv",
+            get(balance::lines_of_payout),
+        )
+        .route("/merchants/{merchant}/disputes", get(disputes::list))
+        .route("/merchants/{merchant}/mails", get(mails::show).post(mails::save))
         .route("/account", get(account::show))
         .route(
             "/account/authenticator",
@@ -80,15 +91,6 @@ pub(crate) fn router(
         .route("/account/recovery-codes", post(account::new_recovery_codes))
         .route("/account/sessions/end", post(account::end_other_sessions))
         .route("/code", get(code::form).post(code::enter))
-        .route("/merchants/{merchant}/balance", get(balance::show))
-        .route("/merchants/{merchant}/balance.csv", get(balance::month))
-        .route("/merchants/{merchant}/balance/payouts", get(balance::payouts))
-        .route("/merchants/{merchant}/balance/payouts/{payout}", get(balance::payout))
-        .route(
-            "/merchants/{merchant}/balance/payouts/{payout}/lines.csv",
-            get(balance::lines_of_payout),
-        )
-        .route("/merchants/{merchant}/disputes", get(disputes::list))
         .route("/sign-in", get(sign_in::form).post(sign_in::request))
         .route("/link/{token}", get(sign_in::open_link).post(sign_in::use_link))
         .route("/sign-out", post(sign_in::sign_out))

@@ -7,7 +7,7 @@
 //! 3. Every replica runs every job. Most jobs read without locks, and `payments-domain` decides again under
 //!    the lock: the first conclusion of a payment counts, and a void with nothing pending is
 //!    refused.
-//! 4. The outbox, expiry and the deletion of idempotency keys need a [`Lease`], so that one replica
+//! 4. The outbox, expiry, counting lines and the deletion of idempotency keys need a [`Lease`], so that one replica
 //!    at a time runs them. Without a lease, two replicas could read the same old key. The slower
 //!    one could delete it after a new request has stored it again. A replica that freezes and
 //!    resumes can still repeat outbox entries; acquirers carry out each ID once.
@@ -50,7 +50,7 @@ use lease::Lease;
 use outbox::Outbox;
 use payments_domain::{
     Actor,
-    actions::{DeleteEvents, DeleteKeys, SaveExpiryCursor},
+    actions::{CountLines, DeleteEvents, DeleteKeys, SaveExpiryCursor},
 };
 
 /// Interval of the jobs whose delay is visible outside: payments, disputes, the outbox, exchange
@@ -166,6 +166,9 @@ impl Jobs {
         tasks.spawn(every(SLOW_INTERVAL, name, async move || {
             lease.hold(this.delete_old_events()).await
         }));
+        let (this, name) = job("counting lines");
+        let lease = Lease::new(jobs.store.clone(), "lines");
+        tasks.spawn(every(SLOW_INTERVAL, name, async move || lease.hold(this.count_lines()).await));
         for acquirer in jobs.acquirers.names() {
             let acquirers = Arc::clone(&jobs.acquirers);
             let payments = Arc::clone(&jobs.payments);
@@ -208,6 +211,16 @@ impl Jobs {
             let cursor = SaveExpiryCursor { through: Some(through), ended: None };
             let _recorded = self.store.write(Actor::SYSTEM, cursor).await?;
         }
+    }
+
+    /// Adds new lines to the totals of days.
+    async fn count_lines(&self) -> Result<(), StoreError> {
+        while let Some((cursor, lines)) = self.store.lines_to_count().await? {
+            // If another replica has counted them, the next read begins after them.
+            let count = CountLines::new(cursor, &lines);
+            let _rejected = self.store.write(Actor::SYSTEM, count).await?;
+        }
+        Ok(())
     }
 
     async fn delete_old_keys(&self) -> Result<(), StoreError> {

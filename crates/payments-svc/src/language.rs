@@ -281,6 +281,15 @@ messages! {
     decided_disputes "decided-disputes" ();
     days_left "days-left" (days);
     inquiry "inquiry" ();
+    overview "overview" ();
+    next_payout "next-payout" ();
+    payouts_held "payouts-held" ();
+    refused_captures "refused-captures" ();
+    disabled_webhooks "disabled-webhooks" ();
+    last_days "last-days" ();
+    days_in_utc "days-in-utc" ();
+    as_table "as-table" ();
+    day "day" ();
 }
 
 impl Language {

@@ -117,7 +117,8 @@ fn mailer(config: &Config, files: &mut Files) -> Result<Option<Mailer>, StartErr
 fn desk_settings(config: &Config) -> Result<Option<desk::Settings>, StartError> {
     let key = secret(DESK_KEY)?.map(|key| DeskKey::of(&key)).transpose()?;
     let Some(url) = config.desk_url() else { return Ok(None) };
-    Ok(Some(desk::Settings::new(&url, key.ok_or(StartError::DeskKeyMissing)?)))
+    let key = key.ok_or(StartError::DeskKeyMissing)?;
+    Ok(Some(desk::Settings::new(&url, key, config.payouts.payout_delay)))
 }
 
 /// The key of a secret setting that verifies signatures.

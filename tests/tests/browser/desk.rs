@@ -5,10 +5,10 @@ use blackbox::{
     axe,
     browser::{Page, visit},
     mail::MailServer,
-    payments::{Service, Stopped, email, minimal},
+    payments::{Acquirer, SECRET, Service, Stopped, email, minimal},
     process,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 mod account;
 mod pictures;
@@ -21,6 +21,7 @@ async fn start(server: &MailServer) -> (Service, String) {
     let place = Stopped::new(&[])
         .with("PAYMENTS_SMTP_URL", &server.url())
         .with("PAYMENTS_MAIL_FROM", "Payments <payments@service.example>")
+        .with(SECRET.0, SECRET.1)
         .with("PAYMENTS_DESK_PORT", "0")
         .with("PAYMENTS_DESK_URL", "http://127.0.0.1/")
         .with("PAYMENTS_DESK_KEY", &"0f".repeat(32));
@@ -41,6 +42,12 @@ async fn link_for(service: &Service, desk: &str, email: &str) -> String {
     command.args(["sign-in-link", email]);
     let link = String::from_utf8(process::run(command).await.stdout).unwrap_or_default();
     link.trim().replace("http://127.0.0.1", desk)
+}
+
+async fn pay_out(place: &Stopped) {
+    let mut command = place.command();
+    command.args(["payout", "--test", "--csv"]).arg(place.data().join("transfers.csv"));
+    assert!(process::run(command).await.status.success());
 }
 
 /// Checks a page on screens of two widths, in light and dark.
@@ -77,10 +84,16 @@ async fn an_invited_user_signs_in_by_mail() {
     let mut body = minimal();
     body["name"] = "Gesellschaft für Kaffeemaschinenentkalkungsbedarf".into();
     body["test"] = true.into();
+    body["bank"] = json!({ "iban": "DK5000400440116243" });
     let merchant = service.app().await.merchant_with(&body).await;
     let payment = merchant.pay("EUR", 123_456_789).await;
     payment.capture(123_456_788).await;
     payment.refund(1).await;
+    let disputed = Acquirer(&service);
+    let dispute = disputed.open(&payment, 123).await;
+    disputed.open(&payment, 456).await;
+    disputed.end(&payment, &dispute, "lost").await;
+    pay_out(service.data()).await;
     let ann = format!("fine-{}", email());
     let axe = axe::script();
     visit(&format!("{desk}/"), async |page| {
@@ -119,7 +132,18 @@ async fn an_invited_user_signs_in_by_mail() {
                 assert!(page.text(".merchants").await.contains("Kaffeemaschinen"));
                 looks_right(page, &axe, language).await;
                 page.click(".merchants a").await;
-                page.until("$('.payments')").await;
+                page.until("$('.plot')").await;
+                page.click("summary").await;
+                looks_right(page, &axe, language).await;
+                for section in ["disputes", "balance", "balance/payouts"] {
+                    page.go(&format!("{desk}/merchants/{}/{section}", merchant.id)).await;
+                    looks_right(page, &axe, language).await;
+                }
+                page.click(".payments a").await;
+                page.until("$('.receipt')").await;
+                looks_right(page, &axe, language).await;
+                page.click(".sections a[href$=payments]").await;
+                page.until("$('.search')").await;
                 looks_right(page, &axe, language).await;
                 page.click(".payments a").await;
                 page.until("$('.history')").await;

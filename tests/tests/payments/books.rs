@@ -70,11 +70,12 @@ async fn correct_books_agree() {
 }
 
 /// Checks that a full check finds the change. A check since the first line must also find it,
-/// unless it is a change of balances or states, which only a full check reads.
+/// unless it is a change of balances, states or totals, which only a full check reads.
 async fn is_found(place: &Stopped, change: &str) {
     let (agrees, report) = place.check().await;
     assert!(!agrees && report.contains(": stored "), "nothing found after {change}: {report}");
-    if !change.contains("balances") && !change.contains("transaction_states") {
+    if !["balances", "transaction_states", "day_totals"].iter().any(|table| change.contains(table))
+    {
         let (agrees, report) = place.check_since(FIRST).await;
         assert!(
             !agrees && report.contains(": stored "),
@@ -233,6 +234,10 @@ async fn contradicting_rows_are_found() {
         (
             "UPDATE transactions SET custom_reference = 'x' WHERE error IS NOT NULL",
             "the reference of a transaction is that of its custom data",
+        ),
+        (
+            "INSERT INTO day_totals (merchant, day, amount) SELECT id, 1, 1 FROM merchants",
+            "the totals of a merchant's days",
         ),
         (
             "INSERT INTO customs (\"transaction\", custom)
@@ -408,5 +413,8 @@ async fn grow(place: &Stopped, copies: u32) {
     place.change(&format!(
         "UPDATE balances SET balance = balance + {copies} * (SELECT max(balance) FROM lines) WHERE {one}"
     ));
+    // The new lines are not counted yet.
+    place.change("DELETE FROM day_totals");
+    place.change(&format!("UPDATE day_cursors SET through = {}", place.bytes(FIRST)));
     place.passes_check().await;
 }

@@ -227,7 +227,7 @@ async fn a_service_that_stops_ends_its_leases() {
     let leases = || database.run("SELECT count(*) FROM leases");
     let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let held = async {
-        while leases() != "5" {
+        while leases() != "7" {
             sleep(Duration::from_millis(50)).await;
         }
     };

@@ -25,10 +25,10 @@ use crate::{
     WebhookSecret, WebhookUpdate, WebhookUrl, Website,
     actions::{
         AddApp, AddUser, AdvanceClock, ApproveMerchant, BeginAuthenticator, BeginPayment,
-        ChallengePayment, ChooseMails, ClosePayoutRun, ConcludePayment, CreateApiKey, CreateApp,
-        CreateMerchant, CreateSignInLink, CreateWebhook, DeleteApiKey, DeleteEvents, DeleteKeys,
-        DeleteWebhook, EndSessions, EnterCode, FinishAdvance, HoldMerchant, Move, OpenPayoutRun,
-        OpenSignInLink, PayOut, PreparePayment, RecordApiKeyUses, RecordDeliveries,
+        ChallengePayment, ChooseMails, ClosePayoutRun, ConcludePayment, CountLines, CreateApiKey,
+        CreateApp, CreateMerchant, CreateSignInLink, CreateWebhook, DeleteApiKey, DeleteEvents,
+        DeleteKeys, DeleteWebhook, EndSessions, EnterCode, FinishAdvance, HoldMerchant, Move,
+        OpenPayoutRun, OpenSignInLink, PayOut, PreparePayment, RecordApiKeyUses, RecordDeliveries,
         RecordNotification, RecordSending, RefuseEntry, ReleaseMerchant, RemoveAuthenticator,
         RemoveMail, ReplayWebhook, RequestSignIn, ReturnPayout, RevokeApp, RevokeUser,
         RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetBank, SetLinkSecret,
@@ -36,7 +36,7 @@ use crate::{
         UseSession, Which,
     },
     hour_of,
-    write::{AnyAction, KeyRow, KeyState, KeyedRequest, Tables, Write},
+    write::{AnyAction, DayCursor, KeyRow, KeyState, KeyedRequest, Tables, Write},
 };
 
 /// Makes a write of a choice.
@@ -200,6 +200,16 @@ const MONEY: Kinds = &[
         let through = it.tables.expiry[&true].through;
         let next = it.tables.transactions.keys().find(|id| **id > through);
         SaveExpiryCursor { through: next.copied(), ended: Some(at(it.second.into())) }.into()
+    }),
+    (2, |it| {
+        // Another process has counted since the cursor was read.
+        let late = i64::from(it.second > 200);
+        let cursors = it.tables.day_cursors.values().next();
+        let cursor = cursors.map_or(DayCursor { number: 9, through: Id::MIN }, |row| *row);
+        let lines = it.tables.lines.values().filter(|row| row.id > cursor.through);
+        let lines: Vec<_> = lines.take(it.choice.into()).cloned().collect();
+        let number = cursor.number - late;
+        CountLines::new(DayCursor { number, ..cursor }, &lines).into()
     }),
     (1, delete_keys),
 ];

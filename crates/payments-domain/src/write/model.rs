@@ -12,9 +12,10 @@ use crate::{
     AcquirerId, AcquirerKey, Amounts, Capture, Decision, DisputeState, DisputedParts, Id, LineKind,
     Mail, Money, PayoutRequest, RefusedStep, Transaction, TransactionState, User,
     write::{
-        Answer, CapturesToLoad, Changes, DisputeRow, ExpiryRow, KeyRow, KeyState, LineRow,
-        LoadedRows, LoadedTransaction, MailRow, Needs, NotificationRow, PayoutRow, PayoutRunRow,
-        PayoutState, PendingContext, RowKeys, Tables, TransactionAmounts, TransactionRow,
+        Answer, CapturesToLoad, Changes, DayCursor, DisputeRow, ExpiryRow, KeyRow, KeyState,
+        LineRow, LoadedRows, LoadedTransaction, MailRow, Needs, NotificationRow, PayoutRow,
+        PayoutRunRow, PayoutState, PendingContext, RowKeys, Tables, TransactionAmounts,
+        TransactionRow,
     },
 };
 
@@ -22,7 +23,12 @@ impl Tables {
     /// A new database.
     pub fn new() -> Self {
         let cursor = ExpiryRow { only: true, through: Id::MIN, ended: Timestamp::UNIX_EPOCH };
-        Self { expiry: BTreeMap::from([(true, cursor)]), ..Self::default() }
+        let counted = DayCursor { number: 0, through: Id::MIN };
+        Self {
+            expiry: BTreeMap::from([(true, cursor)]),
+            day_cursors: BTreeMap::from([(0, counted)]),
+            ..Self::default()
+        }
     }
 
     /// Loads the rows of `needs` and no others. Each balance has `shards` rows. A booking gets the
@@ -150,6 +156,8 @@ impl Tables {
                 expiry: self.expiry.keys().copied().collect(),
                 facts_positions: self.facts_positions.keys().copied().collect(),
                 payout_runs: self.payout_runs.keys().copied().collect(),
+                day_cursors: self.day_cursors.keys().copied().collect(),
+                day_totals: self.day_totals.keys().copied().collect(),
                 ..RowKeys::default()
             },
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),

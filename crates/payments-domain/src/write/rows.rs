@@ -67,6 +67,8 @@ rows! {
         mail_choices: MailChoice,
         merchant_apps: MerchantApp,
         used_links: UsedLink,
+        day_cursors: DayCursor,
+        day_totals: DayTotal,
         keys: KeyRow,
     }
 
@@ -686,6 +688,46 @@ impl LineRow {
     pub fn line(&self, test: bool) -> BalanceLine {
         let Self { id, merchant, created, balance, fee, kind, transaction, amount } = *self;
         BalanceLine { id, merchant, test, created, balance, fee, kind, transaction, amount }
+    }
+}
+
+row! {
+    /// What a merchant has captured less what was refunded, in a day in UTC: a sum of counted lines.
+    #[derive(Copy)]
+    pub struct DayTotal in "day_totals" {
+        key {
+            merchant: Id = "merchant",
+            /// Days since 1970-01-01.
+            day: i64 = "day",
+        }
+        changing {
+            /// Minor units of the merchant's currency, before fees.
+            minor: i64 = "amount",
+        }
+    }
+}
+
+impl DayTotal {
+    /// A day in milliseconds.
+    pub const DAY: i64 = 24 * 3600 * 1000;
+
+    /// The lines that are counted. The amount of a line is its balance and its fee.
+    pub const KINDS: [LineKind; 2] = [LineKind::Capture, LineKind::Refund];
+
+    /// The day of a time.
+    pub fn day_of(time: Timestamp) -> i64 {
+        time.as_millisecond().div_euclid(Self::DAY)
+    }
+}
+
+row! {
+    /// All lines up to an ID are in the totals of days. Each change replaces the only row by one with
+    /// the next number. So if two processes count the same lines, the second one inserts a number
+    /// that exists, and changes nothing.
+    #[derive(Copy)]
+    pub struct DayCursor in "day_cursors" {
+        key { number: i64 = "number" }
+        fixed { through: Id = "through" }
     }
 }
 

@@ -232,3 +232,15 @@ open-disputes = Открити спорове
 decided-disputes = Решени спорове
 days-left = Оставащи дни: { $days }
 inquiry = Запитване
+
+## Desk: overview
+
+overview = Преглед
+next-payout = Чака следващото изплащане
+payouts-held = Изплащанията са спрени
+refused-captures = Отказано от картовия оператор през последните 30 дни
+disabled-webhooks = Изключени уебхукове
+last-days = Събрано минус възстановено, последните 30 дни
+days-in-utc = Дните са по UTC
+as-table = Като таблица
+day = Ден

@@ -233,3 +233,15 @@ open-disputes = Otevřené spory
 decided-disputes = Rozhodnuté spory
 days-left = Zbývá dní: { $days }
 inquiry = Dotaz
+
+## Desk: overview
+
+overview = Přehled
+next-payout = Čeká na příští výplatu
+payouts-held = Výplaty jsou pozastaveny
+refused-captures = Odmítnuto zpracovatelem karet za posledních 30 dní
+disabled-webhooks = Vypnuté webhooky
+last-days = Strženo bez vrácených částek, posledních 30 dní
+days-in-utc = Dny jsou v UTC
+as-table = Jako tabulka
+day = Den

@@ -232,3 +232,15 @@ open-disputes = Åbne tvister
 decided-disputes = Afgjorte tvister
 days-left = Dage tilbage: { $days }
 inquiry = Forespørgsel
+
+## Desk: overview
+
+overview = Overblik
+next-payout = Venter på næste udbetaling
+payouts-held = Udbetalinger er sat i bero
+refused-captures = Afvist af kortindløseren de seneste 30 dage
+disabled-webhooks = Deaktiverede webhooks
+last-days = Hævet minus refunderet, seneste 30 dage
+days-in-utc = Dage er i UTC
+as-table = Som tabel
+day = Dag

@@ -232,3 +232,15 @@ open-disputes = Offene Anfechtungen
 decided-disputes = Entschiedene Anfechtungen
 days-left = Verbleibende Tage: { $days }
 inquiry = Anfrage
+
+## Desk: overview
+
+overview = Übersicht
+next-payout = Wartet auf die nächste Auszahlung
+payouts-held = Auszahlungen sind angehalten
+refused-captures = Vom Acquirer abgelehnt, letzte 30 Tage
+disabled-webhooks = Deaktivierte Webhooks
+last-days = Eingezogen abzüglich erstattet, letzte 30 Tage
+days-in-utc = Tage in UTC
+as-table = Als Tabelle
+day = Tag

@@ -232,3 +232,15 @@ open-disputes = Ανοικτές αμφισβητήσεις
 decided-disputes = Κλειστές αμφισβητήσεις
 days-left = Ημέρες που απομένουν: { $days }
 inquiry = Ερώτημα
+
+## Desk: overview
+
+overview = Επισκόπηση
+next-payout = Για την επόμενη εκταμίευση
+payouts-held = Οι εκταμιεύσεις είναι σε αναστολή
+refused-captures = Απορρίφθηκαν από τον φορέα καρτών τις τελευταίες 30 ημέρες
+disabled-webhooks = Απενεργοποιημένα webhook
+last-days = Εισπράξεις μείον επιστροφές, τελευταίες 30 ημέρες
+days-in-utc = Οι ημέρες είναι σε UTC
+as-table = Ως πίνακας
+day = Ημέρα

@@ -284,3 +284,19 @@ decided-disputes = Decided disputes
 days-left = Days left: { $days }
 # A question about a payment, which can become a dispute
 inquiry = Inquiry
+
+## Desk: overview
+
+overview = Overview
+# The label of an amount, and a mark beside it
+next-payout = Waiting for the next payout
+payouts-held = Payouts are on hold
+# The acquirer is the company that carries out card payments
+refused-captures = Refused by the acquirer, last 30 days
+disabled-webhooks = Disabled webhooks
+# The title of a chart
+last-days = Captured less refunded, last 30 days
+days-in-utc = Days are in UTC
+# Opens a table with the numbers of the chart
+as-table = As a table
+day = Day

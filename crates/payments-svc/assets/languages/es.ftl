@@ -232,3 +232,15 @@ open-disputes = Disputas abiertas
 decided-disputes = Disputas resueltas
 days-left = Días restantes: { $days }
 inquiry = Consulta
+
+## Desk: overview
+
+overview = Resumen
+next-payout = Pendiente del próximo abono
+payouts-held = Los abonos están en suspenso
+refused-captures = Rechazado por el adquirente en los últimos 30 días
+disabled-webhooks = Webhooks desactivados
+last-days = Cobrado menos reembolsado, últimos 30 días
+days-in-utc = Los días son en UTC
+as-table = Como tabla
+day = Día

@@ -231,3 +231,15 @@ open-disputes = Avatud vaidlused
 decided-disputes = Lahendatud vaidlused
 days-left = Päevi jäänud: { $days }
 inquiry = Päring
+
+## Desk: overview
+
+overview = Ülevaade
+next-payout = Ootab järgmist väljamakset
+payouts-held = Väljamaksed on peatatud
+refused-captures = Kaarditehingute töötleja tagasi lükanud, viimased 30 päeva
+disabled-webhooks = Keelatud webhookid
+last-days = Laekunud miinus tagastatud, viimased 30 päeva
+days-in-utc = Päevad on UTC järgi
+as-table = Tabelina
+day = Päev

@@ -231,3 +231,15 @@ open-disputes = Avoimet riidat
 decided-disputes = Ratkaistut riidat
 days-left = Päiviä jäljellä: { $days }
 inquiry = Tiedustelu
+
+## Desk: overview
+
+overview = Yleiskatsaus
+next-payout = Odottaa seuraavaa tilitystä
+payouts-held = Tilitykset ovat pidossa
+refused-captures = Korttimaksujen vastaanottaja hylännyt, viimeiset 30 päivää
+disabled-webhooks = Käytöstä poistetut webhookit
+last-days = Veloitettu miinus palautettu, viimeiset 30 päivää
+days-in-utc = Päivät ovat UTC-aikaa
+as-table = Taulukkona
+day = Päivä

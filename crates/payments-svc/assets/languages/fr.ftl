@@ -232,3 +232,15 @@ open-disputes = Litiges ouverts
 decided-disputes = Litiges tranchés
 days-left = Jours restants : { $days }
 inquiry = Demande d’information
+
+## Desk: overview
+
+overview = Vue d’ensemble
+next-payout = En attente du prochain versement
+payouts-held = Les versements sont suspendus
+refused-captures = Refusé par l’acquéreur, 30 derniers jours
+disabled-webhooks = Webhooks désactivés
+last-days = Encaissé moins remboursé, 30 derniers jours
+days-in-utc = Les jours sont en UTC
+as-table = Sous forme de tableau
+day = Jour

@@ -232,3 +232,15 @@ open-disputes = Díospóidí oscailte
 decided-disputes = Díospóidí réitithe
 days-left = Laethanta fágtha: { $days }
 inquiry = Fiosrúchán
+
+## Desk: overview
+
+overview = Forléargas
+next-payout = Ag fanacht leis an gcéad íocaíocht amach eile
+payouts-held = Tá íocaíochtaí amach ar fionraí
+refused-captures = Diúltaithe ag an bhfaighteoir, 30 lá seo caite
+disabled-webhooks = Webhooks díchumasaithe
+last-days = Gafa lúide aisíoctha, 30 lá seo caite
+days-in-utc = Tá na laethanta in UTC
+as-table = Mar thábla
+day = Lá

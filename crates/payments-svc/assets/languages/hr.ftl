@@ -233,3 +233,15 @@ open-disputes = Otvoreni sporovi
 decided-disputes = Riješeni sporovi
 days-left = Preostalo dana: { $days }
 inquiry = Upit
+
+## Desk: overview
+
+overview = Pregled
+next-payout = Čeka sljedeću isplatu
+payouts-held = Isplate su zaustavljene
+refused-captures = Odbio prihvatitelj kartica, posljednjih 30 dana
+disabled-webhooks = Onemogućeni webhookovi
+last-days = Naplaćeno umanjeno za povrate, posljednjih 30 dana
+days-in-utc = Dani su prema UTC-u
+as-table = Kao tablica
+day = Dan

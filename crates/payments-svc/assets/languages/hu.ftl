@@ -231,3 +231,15 @@ open-disputes = Nyitott viták
 decided-disputes = Lezárt viták
 days-left = Hátralévő napok: { $days }
 inquiry = Információkérés
+
+## Desk: overview
+
+overview = Áttekintés
+next-payout = A következő kifizetésre vár
+payouts-held = A kifizetések fel vannak függesztve
+refused-captures = Az elfogadó visszautasította, az elmúlt 30 nap
+disabled-webhooks = Letiltott webhookok
+last-days = Beszedve, visszatérítések nélkül, az elmúlt 30 nap
+days-in-utc = A napok UTC szerintiek
+as-table = Táblázatként
+day = Nap

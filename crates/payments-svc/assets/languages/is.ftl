@@ -232,3 +232,15 @@ open-disputes = Opin ágreiningsmál
 decided-disputes = Útkljáð ágreiningsmál
 days-left = Dagar eftir: { $days }
 inquiry = Fyrirspurn
+
+## Desk: overview
+
+overview = Yfirlit
+next-payout = Bíður næstu útgreiðslu
+payouts-held = Útgreiðslur eru í bið
+refused-captures = Hafnað af færsluhirði síðustu 30 daga
+disabled-webhooks = Óvirkir vefkrókar
+last-days = Innheimt að frádregnum endurgreiðslum, síðustu 30 dagar
+days-in-utc = Dagar eru í UTC
+as-table = Sem tafla
+day = Dagur

@@ -232,3 +232,15 @@ open-disputes = Contestazioni aperte
 decided-disputes = Contestazioni decise
 days-left = Giorni rimanenti: { $days }
 inquiry = Richiesta di informazioni
+
+## Desk: overview
+
+overview = Panoramica
+next-payout = In attesa del prossimo accredito
+payouts-held = Gli accrediti sono in sospeso
+refused-captures = Rifiutato dall’acquirer, ultimi 30 giorni
+disabled-webhooks = Webhook disattivati
+last-days = Incassato meno rimborsato, ultimi 30 giorni
+days-in-utc = I giorni sono in UTC
+as-table = Come tabella
+day = Giorno

@@ -233,3 +233,15 @@ open-disputes = Atviri ginčai
 decided-disputes = Išspręsti ginčai
 days-left = Liko dienų: { $days }
 inquiry = Užklausa
+
+## Desk: overview
+
+overview = Apžvalga
+next-payout = Laukia kitos išmokos
+payouts-held = Išmokos sustabdytos
+refused-captures = Atmetė kortelių aptarnautojas, paskutinės 30 dienų
+disabled-webhooks = Išjungti „webhook“ adresai
+last-days = Nuskaityta atėmus grąžintas sumas, paskutinės 30 dienų
+days-in-utc = Dienos skaičiuojamos UTC laiku
+as-table = Kaip lentelė
+day = Diena

@@ -232,3 +232,15 @@ open-disputes = Atvērtie strīdi
 decided-disputes = Izlemtie strīdi
 days-left = Atlikušas dienas: { $days }
 inquiry = Pieprasījums
+
+## Desk: overview
+
+overview = Pārskats
+next-payout = Gaida nākamo izmaksu
+payouts-held = Izmaksas ir apturētas
+refused-captures = Noraidījis karšu pieņēmējs, pēdējās 30 dienas
+disabled-webhooks = Atspējotie tīmekļa aizķeri
+last-days = Iekasēts mīnus atmaksāts, pēdējās 30 dienas
+days-in-utc = Dienas ir pēc UTC
+as-table = Kā tabula
+day = Diena

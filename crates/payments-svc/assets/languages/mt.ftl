@@ -232,3 +232,15 @@ open-disputes = Tilwimiet miftuħa
 decided-disputes = Tilwimiet deċiżi
 days-left = Jiem li fadal: { $days }
 inquiry = Mistoqsija
+
+## Desk: overview
+
+overview = Ħarsa ġenerali
+next-payout = Jistenna ż-żborż li jmiss
+payouts-held = Iż-żborżi huma sospiżi
+refused-captures = Irrifjutat mill-akkwirent, l-aħħar 30 jum
+disabled-webhooks = Webhooks diżattivati
+last-days = Miġbur nieqes rifuż, l-aħħar 30 jum
+days-in-utc = Il-jiem huma f’UTC
+as-table = Bħala tabella
+day = Jum

@@ -232,3 +232,15 @@ open-disputes = Åpne tvister
 decided-disputes = Avgjorte tvister
 days-left = Dager igjen: { $days }
 inquiry = Forespørsel
+
+## Desk: overview
+
+overview = Oversikt
+next-payout = Venter på neste utbetaling
+payouts-held = Utbetalinger er på vent
+refused-captures = Avvist av innløseren de siste 30 dagene
+disabled-webhooks = Deaktiverte webhooker
+last-days = Trukket minus refundert, siste 30 dager
+days-in-utc = Dager er i UTC
+as-table = Som tabell
+day = Dag

@@ -232,3 +232,15 @@ open-disputes = Openstaande geschillen
 decided-disputes = Besliste geschillen
 days-left = Resterende dagen: { $days }
 inquiry = Verzoek om informatie
+
+## Desk: overview
+
+overview = Overzicht
+next-payout = Wacht op de volgende uitbetaling
+payouts-held = Uitbetalingen worden aangehouden
+refused-captures = Geweigerd door de acquirer, laatste 30 dagen
+disabled-webhooks = Uitgeschakelde webhooks
+last-days = Geïnd minus terugbetaald, laatste 30 dagen
+days-in-utc = Dagen zijn in UTC
+as-table = Als tabel
+day = Dag

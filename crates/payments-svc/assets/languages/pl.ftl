@@ -232,3 +232,15 @@ open-disputes = Otwarte spory
 decided-disputes = Rozstrzygnięte spory
 days-left = Pozostało dni: { $days }
 inquiry = Zapytanie
+
+## Desk: overview
+
+overview = Przegląd
+next-payout = Czeka na następną wypłatę
+payouts-held = Wypłaty są wstrzymane
+refused-captures = Odrzucone przez agenta rozliczeniowego, ostatnie 30 dni
+disabled-webhooks = Wyłączone webhooki
+last-days = Pobrane minus zwroty, ostatnie 30 dni
+days-in-utc = Dni według UTC
+as-table = Jako tabela
+day = Dzień

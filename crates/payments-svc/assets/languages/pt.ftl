@@ -232,3 +232,15 @@ open-disputes = Disputas abertas
 decided-disputes = Disputas decididas
 days-left = Dias restantes: { $days }
 inquiry = Pedido de informação
+
+## Desk: overview
+
+overview = Visão geral
+next-payout = À espera da próxima transferência
+payouts-held = As transferências estão em suspenso
+refused-captures = Recusado pelo adquirente, últimos 30 dias
+disabled-webhooks = Webhooks desativados
+last-days = Cobrado menos reembolsado, últimos 30 dias
+days-in-utc = Os dias são em UTC
+as-table = Como tabela
+day = Dia

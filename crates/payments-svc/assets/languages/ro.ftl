@@ -233,3 +233,15 @@ open-disputes = Dispute deschise
 decided-disputes = Dispute soluționate
 days-left = Zile rămase: { $days }
 inquiry = Solicitare de informații
+
+## Desk: overview
+
+overview = Prezentare generală
+next-payout = În așteptarea următorului virament
+payouts-held = Viramentele sunt suspendate
+refused-captures = Refuzat de acceptator, ultimele 30 de zile
+disabled-webhooks = Webhookuri dezactivate
+last-days = Încasat minus rambursat, ultimele 30 de zile
+days-in-utc = Zilele sunt în UTC
+as-table = Ca tabel
+day = Zi

@@ -233,3 +233,15 @@ open-disputes = Otvorené spory
 decided-disputes = Rozhodnuté spory
 days-left = Zostáva dní: { $days }
 inquiry = Dopyt
+
+## Desk: overview
+
+overview = Prehľad
+next-payout = Čaká na ďalšiu výplatu
+payouts-held = Výplaty sú pozastavené
+refused-captures = Odmietnuté spracovateľom kariet za posledných 30 dní
+disabled-webhooks = Vypnuté webhooky
+last-days = Stiahnuté bez vrátených súm, posledných 30 dní
+days-in-utc = Dni sú v UTC
+as-table = Ako tabuľka
+day = Deň

@@ -233,3 +233,15 @@ open-disputes = Odprti spori
 decided-disputes = Rešeni spori
 days-left = Preostalo dni: { $days }
 inquiry = Poizvedba
+
+## Desk: overview
+
+overview = Pregled
+next-payout = Čaka na naslednje izplačilo
+payouts-held = Izplačila so zadržana
+refused-captures = Zavrnil prejemnik kartic, zadnjih 30 dni
+disabled-webhooks = Onemogočeni webhooki
+last-days = Zaračunano minus vračila, zadnjih 30 dni
+days-in-utc = Dnevi so v UTC
+as-table = Kot tabela
+day = Dan

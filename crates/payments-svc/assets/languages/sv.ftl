@@ -232,3 +232,15 @@ open-disputes = Öppna tvister
 decided-disputes = Avgjorda tvister
 days-left = Dagar kvar: { $days }
 inquiry = Förfrågan
+
+## Desk: overview
+
+overview = Översikt
+next-payout = Väntar på nästa utbetalning
+payouts-held = Utbetalningar är pausade
+refused-captures = Nekat av inlösaren, senaste 30 dagarna
+disabled-webhooks = Inaktiverade webhookar
+last-days = Debiterat minus återbetalat, senaste 30 dagarna
+days-in-utc = Dagar är i UTC
+as-table = Som tabell
+day = Dag

@@ -232,3 +232,15 @@ open-disputes = Відкриті спори
 decided-disputes = Вирішені спори
 days-left = Залишилося днів: { $days }
 inquiry = Запит
+
+## Desk: overview
+
+overview = Огляд
+next-payout = Очікує наступної виплати
+payouts-held = Виплати призупинено
+refused-captures = Відхилено еквайром за останні 30 днів
+disabled-webhooks = Вимкнені вебхуки
+last-days = Списано мінус повернення, останні 30 днів
+days-in-utc = Дні за UTC
+as-table = Таблицею
+day = День

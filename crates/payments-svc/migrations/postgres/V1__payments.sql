@@ -392,6 +392,20 @@ CREATE TABLE lines (
 );
 CREATE INDEX lines_of_merchants ON lines (merchant, id);
 
+-- What merchants have captured less what was refunded, by day in UTC: the sums of the lines up to the
+-- last one that was counted. Of the cursors, there is one row.
+CREATE TABLE day_totals (
+    merchant bytea NOT NULL,
+    day bigint NOT NULL, -- since 1970-01-01
+    amount bigint NOT NULL, -- before fees
+    PRIMARY KEY (merchant, day)
+);
+CREATE TABLE day_cursors (
+    number bigint PRIMARY KEY, -- grows with each count
+    through bytea NOT NULL
+);
+INSERT INTO day_cursors VALUES (0, decode(repeat('00', 12), 'hex'));
+
 -- The journal: the postings of a line add up to nothing in each currency.
 CREATE TABLE postings (
     line bytea NOT NULL,

@@ -347,6 +347,20 @@ CREATE TABLE lines (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX lines_of_merchants ON lines (merchant, id);
 
+-- What merchants have captured less what was refunded, by day in UTC: the sums of the lines up to the
+-- last one that was counted. Of the cursors, there is one row.
+CREATE TABLE day_totals (
+    merchant BLOB NOT NULL,
+    day INTEGER NOT NULL, -- since 1970-01-01
+    amount INTEGER NOT NULL, -- before fees
+    PRIMARY KEY (merchant, day)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE day_cursors (
+    number INTEGER PRIMARY KEY, -- grows with each count
+    through BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO day_cursors VALUES (0, zeroblob(12));
+
 -- The journal: the postings of a line add up to nothing in each currency.
 CREATE TABLE postings (
     line BLOB NOT NULL,

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use url::Url;
 
 use crate::authenticator::DeskKey;
@@ -12,17 +14,20 @@ pub(crate) struct Settings {
     /// The name of the desk in authenticator apps.
     pub(super) host: String,
     pub(super) key: DeskKey,
+    /// Captures younger than this are not paid out yet.
+    pub(super) payout_delay: Duration,
 }
 
 impl Settings {
     /// `url` is the public URL of the desk, with a slash at the end.
-    pub(crate) fn new(url: &Url, key: DeskKey) -> Self {
+    pub(crate) fn new(url: &Url, key: DeskKey, payout_delay: Duration) -> Self {
         Self {
             path: url.path().to_owned(),
             origin: url.origin().ascii_serialization(),
             is_secure: url.scheme() == "https",
             host: url.host_str().unwrap_or_default().to_owned(),
             key,
+            payout_delay,
         }
     }
 }

@@ -184,8 +184,9 @@ impl AtMerchant {
     }
 
     /// The sections of the merchant's pages, with their names.
-    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 4] {
+    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 5] {
         [
+            ("", self.language.overview()),
             ("/payments", self.language.payments()),
             ("/balance", self.language.balance()),
             ("/disputes", self.language.disputes()),
@@ -195,7 +196,7 @@ impl AtMerchant {
 
     /// Whether the page belongs to this section.
     pub(super) fn is_in(&self, section: &str) -> bool {
-        self.rest.starts_with(section)
+        self.rest.starts_with(section) && section.is_empty() == self.rest.is_empty()
     }
 
     /// What the operator keeps the merchant from.

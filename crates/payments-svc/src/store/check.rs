@@ -10,7 +10,7 @@
 //! 5. Before the rules, each row is read as the service reads it. A row that cannot be read makes
 //!    requests fail.
 //! 6. A check with `--since` reads only what changed after an ID ([`Scope::Since`]). It leaves out
-//!    the rules about balances and states, which need all of them, and does not read all
+//!    the rules about balances, totals and states, which need all of them, and does not read all
 //!    rows.
 //! 7. Memory is bounded: rows are streamed, and at most [`LISTED`] disagreements of a rule are
 //!    kept.

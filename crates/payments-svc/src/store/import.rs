@@ -29,8 +29,9 @@ use super::{
 /// of jobs.
 const SKIPPED: [&str; 2] = ["ids", "clock"];
 
-/// Removes the first row of a new database, which the copy brings, too.
-const CLEAR_EXPIRY: &str = "DELETE FROM expiry WHERE through = decode(repeat('00', 12), 'hex')";
+/// Removes the first rows of a new database, which the copy brings, too.
+const CLEAR: &str = "DELETE FROM expiry WHERE through = decode(repeat('00', 12), 'hex');
+     DELETE FROM day_cursors WHERE number = 0";
 
 /// A service takes leases as soon as it has started, and extends them until it stops.
 const IS_IN_USE: &str = "SELECT EXISTS (SELECT FROM leases WHERE until > clock_timestamp())";
@@ -71,7 +72,7 @@ async fn fill(
     progress: &Progress,
 ) -> Result<(), ImportError> {
     let failed = |error| database.failed(error);
-    transaction.batch_execute(CLEAR_EXPIRY).await.map_err(failed)?;
+    transaction.batch_execute(CLEAR).await.map_err(failed)?;
     if transaction.query_one(IS_IN_USE, &[]).await.map_err(failed)?.get(0) {
         return Err(ImportError::InUse(database.setting()));
     }

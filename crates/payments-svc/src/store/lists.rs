@@ -63,7 +63,7 @@ const CLOCK_MARGIN: SignedDuration = SignedDuration::from_hours(1);
 
 impl Range {
     /// The IDs before and after those of rows of these times.
-    fn ids(self) -> [Id; 2] {
+    pub(super) fn ids(self) -> [Id; 2] {
         let from = self.from.map(|from| from.checked_sub(CLOCK_MARGIN).unwrap_or(Timestamp::MIN));
         let to = self.to.map(|to| to.checked_add(CLOCK_MARGIN).unwrap_or(Timestamp::MAX));
         [from.map_or(Id::MIN, Id::at), to.map_or(Id::MAX, Id::at)]

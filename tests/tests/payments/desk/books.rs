@@ -1,11 +1,14 @@
-//! What the desk shows of the books: payments by state, the balance, payouts, disputes, and files.
+//! What the desk shows of the books: payments by state, the balance, payouts, disputes, the overview,
+//! and files.
 
 use blackbox::{
     mail::MailServer,
-    payments::{Acquirer, Card, SECRET, Transaction, int, minimal},
+    payments::{Acquirer, Card, Move, SECRET, Service, Transaction, int, minimal},
+    process,
 };
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::browser::{Browser, named, place, signed_in};
 use crate::{books::pay_out, returns::return_all};
@@ -235,4 +238,67 @@ async fn open_disputes_come_first_by_their_deadline() {
     assert_eq!(listed(&mut browser, &pages, &link).await, expected);
     let first = browser.get(&pages).await.text;
     assert!(first.contains("Days left: 2") && !first.contains("Decided"), "{first}");
+}
+
+#[tokio::test]
+async fn the_overview_counts_each_line_once_on_its_day() {
+    let server = MailServer::start().await;
+    let place = place(&server).with(SECRET.0, SECRET.1);
+    let service = place.start().await;
+    let merchant = named(&service, "Corner shop").await;
+    let _webhook = merchant.app.webhook().await;
+    let mut payments = Vec::new();
+    for _ in 0..4 {
+        let payment = merchant.pay("EUR", 2000).await;
+        payment.capture(1000).await;
+        payments.push(payment);
+    }
+    let (refund, body) = (payments[3].path_of(Move::Refund), json!({ "amount": 1 }));
+    let _ = merchant.app.post_once("key", &refund, &body).await.expect(201);
+    let place = service.stop().await;
+    let today = jiff::Timestamp::now().as_second() / 86_400;
+    for (line, day, millisecond) in [(0, today, -1), (1, today, 0), (2, today - 30, 0)] {
+        let time = day * 86_400_000 + millisecond;
+        let one = format!("(SELECT id FROM lines ORDER BY id LIMIT 1 OFFSET {line})");
+        assert_eq!(place.change(&format!("UPDATE lines SET created = {time} WHERE id = {one}")), 1);
+    }
+    place.change("UPDATE webhooks SET disabled = 'failures'");
+    let mut service = place.start().await;
+    let counted = async |service: &Service, lines: i64| {
+        let sql = "SELECT count(*) FROM lines JOIN day_cursors ON id <= through";
+        process::until(async || service.data().number(sql) == lines).await;
+    };
+    counted(&service, 5).await;
+    // Not counted before the next turn of the job.
+    let merchant = merchant.by(&merchant.app.at(&service));
+    payments[0].by(&merchant.app).capture(500).await;
+    let _dispute = Acquirer(&service).open(&payments[1], 10).await;
+    let operation = Sha256::new().chain_update(&merchant.app.id).chain_update("key").finalize();
+    let operation = json!({ "operation": hex::encode(operation) });
+    let refusal = Acquirer::event("operation.refused", &payments[3], operation);
+    let _ = Acquirer(&service).notify(&refusal).await.expect(204);
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    let path = format!("/merchants/{}", merchant.id);
+    let day = |days: i64| {
+        jiff::Timestamp::from_second((today - days) * 86_400).unwrap().to_string()[..10].to_owned()
+    };
+    for turn in 0..3 {
+        let page = browser.get(&path).await.text;
+        // The refused refund is counted back.
+        for (days, amount) in [(0, "€25.00"), (1, "€10.00"), (2, "€0.00"), (29, "€0.00")] {
+            let row = format!("<th scope=\"row\">{}</th><td>{amount}</td>", day(days));
+            assert!(page.contains(&row), "{turn}: {row}: {page}");
+        }
+        assert_eq!(page.matches("<rect").count(), 30);
+        for text in
+            [&payments[1].id, &payments[3].id, "Days left", "Disabled webhooks", "Waiting for"]
+        {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+        let place = service.stop().await;
+        place.agrees().await;
+        service = place.start().await;
+        browser.desk = Browser::at(&service).desk;
+        counted(&service, 8).await;
+    }
 }

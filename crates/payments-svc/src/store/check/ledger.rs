@@ -179,6 +179,14 @@ pub(super) const RULES: &[Rule] = &[
 /// Rules that need all lines of a merchant: a check with `--since` leaves them out.
 pub(super) const BALANCES: &[Rule] = &[
     Rule {
+        name: "the totals of a merchant's days are the sum of its counted lines",
+        test: Sums(
+            "SELECT merchant AS place, amount AS kept, 0 AS computed FROM day_totals
+             UNION ALL SELECT merchant, 0, balance + fee FROM lines
+             WHERE kind IN ('capture', 'refund') AND id <= (SELECT through FROM day_cursors ORDER BY number DESC LIMIT 1)",
+        ),
+    },
+    Rule {
         name: "a merchant's balance is the sum of its lines",
         test: Sums(
             "SELECT merchant AS place, balance AS kept, 0 AS computed FROM balances
