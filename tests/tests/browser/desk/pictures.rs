@@ -6,7 +6,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use blackbox::{
     browser::visit,
     mail::MailServer,
-    payments::{Card, Merchant, minimal},
+    payments::{Acquirer, Card, Merchant, Transaction, minimal},
 };
 use serde_json::json;
 
@@ -14,33 +14,42 @@ use super::{link_for, start};
 
 const FOLDER: &str = "../docs/desk";
 
-/// The names of the pictures, and the pages below that of the merchant.
-const PICTURES: [(&str, &str); 1] = [("payments", "/payments")];
-
 #[tokio::test]
 #[ignore = "make pictures runs it"]
 async fn the_desk_has_its_pictures() {
     let server = MailServer::start().await;
-    let (service, desk) = start(&server).await;
+    let (service, _) = start(&server).await;
     let app = service.app().await;
     let mut body = minimal();
     body["name"] = json!("Mug Shop");
     body["test"] = json!(true);
     let merchant = app.merchant_with(&body).await;
     let payment = payments(&merchant).await;
+    Acquirer(&service).open(&payment, 2000).await;
     assert!(!merchant.invite("ann@mugs.example").await);
+    // The payments of a month, and nine days to answer.
+    let place = service.stop().await;
+    for sql in [
+        "UPDATE lines SET created = created - 86400000 * (amount / 7 % 29)",
+        "UPDATE disputes SET due = (SELECT max(created) FROM transactions) + 777600000",
+        "DELETE FROM day_totals",
+        "UPDATE day_cursors SET through = zeroblob(12)",
+    ] {
+        place.change(sql);
+    }
+    let service = place.start().await;
+    let desk = format!("http://{}", service.process().address_of("desk.address"));
     let link = link_for(&service, &desk, "ann@mugs.example").await;
     visit(&link, async |page| {
         page.click("button").await;
         page.until("$('.merchants')").await;
-        let pages = PICTURES.map(|(name, path)| (name, path.to_owned()));
-        let payment = ("payment", format!("/payments/{payment}"));
-        for (name, path) in pages.into_iter().chain([payment]) {
+        for (name, path) in
+            [("overview", String::new()), ("payment", format!("/payments/{}", payment.id))]
+        {
             page.go(&format!("{desk}/merchants/{}{path}", merchant.id)).await;
-            for (width, scheme) in [(1000, "light"), (1000, "dark"), (360, "light")] {
-                page.show_on(width, scheme).await;
-                let size = if width == 360 { "phone" } else { scheme };
-                let file = Path::new(FOLDER).join(format!("{name}-{size}.png"));
+            for scheme in ["light", "dark"] {
+                page.show_on(1000, scheme).await;
+                let file = Path::new(FOLDER).join(format!("{name}-{scheme}.png"));
                 let picture = BASE64_STANDARD.decode(page.picture().await).unwrap();
                 fs::write(file, picture).unwrap();
             }
@@ -49,23 +58,19 @@ async fn the_desk_has_its_pictures() {
     .await;
 }
 
-/// Makes payments in several states, and returns the ID of one with a history.
-async fn payments(merchant: &Merchant) -> String {
-    for (order, amount) in (5001..).zip([1990, 4500, 1290, 8999, 2590, 3480, 1990, 12_900, 4500]) {
+/// Makes payments in several states, and returns one with a history.
+async fn payments(merchant: &Merchant) -> Transaction {
+    for order in 4951..=5010 {
+        let amount = 990 + 500 * (order * 7 % 23);
         let mut payment = merchant.payment(Card::VISA, "EUR", amount);
         payment["custom"] = json!({ "reference": order.to_string() });
         let paid = merchant.transaction(&merchant.charge(&payment).await.expect(201));
-        if order % 4 != 0 {
-            paid.capture(amount).await;
-        }
-        if order % 3 == 1 && order % 4 != 0 {
-            paid.refund(1000).await;
-        }
+        paid.capture(amount).await;
     }
     let mut payment = merchant.payment(Card::VISA, "EUR", 5480);
     payment["custom"] = json!({ "reference": "5011" });
     let paid = merchant.transaction(&merchant.charge(&payment).await.expect(201));
     paid.capture(4480).await;
     paid.refund(1000).await;
-    paid.id.clone()
+    paid
 }
