@@ -45,6 +45,7 @@ actions! {
     refuse_entry,
     remove_authenticator,
     remove_mail,
+    renew_invitation,
     replay_webhook,
     request_sign_in,
     return_payout,

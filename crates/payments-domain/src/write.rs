@@ -214,6 +214,8 @@ pub enum Rejection {
     TooManyApiKeys,
     #[error("is the last key of the app: create another key first")]
     LastApiKey,
+    #[error("is the last user of the merchant: invite another one first")]
+    LastMember,
     #[error(transparent)]
     Movement(#[from] MovementError),
     #[error("the idempotency key was used for another request")]

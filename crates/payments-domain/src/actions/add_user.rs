@@ -1,9 +1,8 @@
 use sql::group;
-use jiff::Timestamp;
 
 use crate::{
-    Email, Id, MailKind, User,
-    write::{Action, Batch, MailRow, MerchantUser, Needs, Rejection},
+    Email, Id, User,
+    write::{Action, Batch, MerchantUser, Needs, Rejection},
 };
 
 /// The key by which users are found: the address, with ASCII letters in lower case.
@@ -58,20 +57,7 @@ impl Action for AddUser {
             batch.rows.merchant_users.insert(MerchantUser { merchant, user, accepted: None });
         }
         if !was_member && *mail {
-            let id = batch.id();
-            batch.rows.mails.insert(MailRow {
-                id,
-                kind: MailKind::Invitation,
-                user,
-                merchant: Some(merchant),
-                object: None,
-                actor: batch.actor,
-                browser: None,
-                language: None,
-                created,
-                attempts: 0,
-                due: Timestamp::UNIX_EPOCH,
-            });
+            batch.queue_invitation(merchant, user);
         }
         Ok(UserAdded { was_member })
     }

@@ -8,6 +8,8 @@ use crate::{
 pub struct RevokeUser {
     pub merchant: Id,
     pub user: Id,
+    /// Whether the last user who has accepted an invitation of the merchant stays.
+    pub keeps_last: bool,
 }
 
 impl Action for RevokeUser {
@@ -17,28 +19,31 @@ impl Action for RevokeUser {
         needs.merchants.insert(self.merchant);
         needs.users.insert(self.user);
         needs.rows.merchant_users.insert((self.merchant, self.user));
+        if self.keeps_last {
+            needs.members.insert(self.merchant);
+        }
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
-        let Self { merchant, user } = *self;
+        let Self { merchant, user, keeps_last } = *self;
         batch.merchant(merchant)?;
-        if !batch.rows.merchant_users.contains(&(merchant, user)) {
+        let Some(member) = batch.rows.merchant_users.get(&(merchant, user)) else {
             let is_known = batch.loaded.users.contains(&user);
             return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
+        };
+        if member.accepted.is_some()
+            && let Some(members) = batch.loaded.members.get_mut(&merchant)
+        {
+            if keeps_last && *members <= 1 {
+                return Err(Rejection::LastMember);
+            }
+            *members = members.saturating_sub(1);
         }
         batch.rows.merchant_users.delete((merchant, user));
         for kind in MailKind::CHOICES {
             batch.rows.mail_choices.delete((merchant, kind, user));
         }
-        let own = batch.rows.mails.iter();
-        let own = own.filter(|row| (row.merchant, row.user) == (Some(merchant), user));
-        let own: Vec<Id> = own.map(|row| row.id).collect();
-        batch.rows.mails.retain(|id| !own.contains(id));
-        batch.rows.mails_of_members.delete((Some(merchant), user));
-        let links = batch.rows.sign_in_links.iter();
-        let links = links.filter(|row| (row.merchant, row.user) == (Some(merchant), user));
-        let links: Vec<_> = links.map(|row| row.digest).collect();
-        links.into_iter().for_each(|digest| batch.rows.sign_in_links.delete(digest));
+        batch.end_invitation(merchant, user);
         Ok(())
     }
 }

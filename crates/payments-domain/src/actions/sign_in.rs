@@ -45,6 +45,9 @@ impl Action for SignIn {
                 let member = batch.rows.merchant_users.get(&(*merchant, *user)).cloned();
                 if let Some(member) = member.filter(|member| member.accepted.is_none()) {
                     let accepted = Some(created);
+                    if let Some(members) = batch.loaded.members.get_mut(merchant) {
+                        *members = members.saturating_add(1);
+                    }
                     batch.rows.merchant_users.update(MerchantUser { accepted, ..member });
                     let kinds = MailKind::CHOICES.into_iter().filter(|kind| kind.is_default());
                     for kind in kinds {

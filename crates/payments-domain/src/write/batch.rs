@@ -25,9 +25,9 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, NoticeRow, PendingRow,
-    ProgressRow, RecoveryCodeRow, Rejection, RetriesOfWebhook, SessionRow, SignInLinkRow,
-    WebhookRow, Write,
+    Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, MailRow, NoticeRow,
+    PendingRow, ProgressRow, RecoveryCodeRow, Rejection, RetriesOfWebhook, SessionRow,
+    SignInLinkRow, WebhookRow, Write,
 };
 use crate::{
     AcquirerKey, Actor, EventType, Fact, Id, MAX_LINKS, MAX_SESSIONS, MailKind, Merchant,
@@ -122,6 +122,37 @@ impl Batch {
 
     pub fn pending_payment(&self, id: Id) -> Result<&PendingRow, Rejection> {
         self.rows.pending_payments.get(&id).ok_or(Rejection::NotFound)
+    }
+
+    /// Queues the mail that invites a user.
+    pub(crate) fn queue_invitation(&mut self, merchant: Id, user: Id) {
+        let (id, created, actor) = (self.id(), self.loaded.now, self.actor);
+        self.rows.mails.insert(MailRow {
+            id,
+            kind: MailKind::Invitation,
+            user,
+            merchant: Some(merchant),
+            object: None,
+            actor,
+            browser: None,
+            language: None,
+            created,
+            attempts: 0,
+            due: Timestamp::UNIX_EPOCH,
+        });
+    }
+
+    /// Deletes the mails and the links that invite a user.
+    pub(crate) fn end_invitation(&mut self, merchant: Id, user: Id) {
+        let about = (Some(merchant), user);
+        let mails = self.rows.mails.iter().filter(|row| (row.merchant, row.user) == about);
+        let mails: Vec<Id> = mails.map(|row| row.id).collect();
+        self.rows.mails.retain(|id| !mails.contains(id));
+        self.rows.mails_of_members.delete(about);
+        let links = self.rows.sign_in_links.iter();
+        let links = links.filter(|row| (row.merchant, row.user) == about).map(|row| row.digest);
+        let links: Vec<_> = links.collect();
+        links.into_iter().for_each(|digest| self.rows.sign_in_links.delete(digest));
     }
 
     pub(crate) fn api_keys_of(&self, app: Id) -> usize {

@@ -30,10 +30,10 @@ use crate::{
         DeleteKeys, DeleteWebhook, EndSessions, EnterCode, FinishAdvance, HoldMerchant, Move,
         OpenPayoutRun, OpenSignInLink, PayOut, PreparePayment, RecordApiKeyUses, RecordDeliveries,
         RecordNotification, RecordSending, RefuseEntry, ReleaseMerchant, RemoveAuthenticator,
-        RemoveMail, ReplayWebhook, RequestSignIn, ReturnPayout, RevokeApp, RevokeUser,
-        RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetBank, SetLinkSecret,
-        SetRecoveryCodes, SignIn, StartMailAttempt, TellMembers, UpdateMerchant, UpdateWebhook,
-        UseSession, Which,
+        RemoveMail, RenewInvitation, ReplayWebhook, RequestSignIn, ReturnPayout, RevokeApp,
+        RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetBank,
+        SetLinkSecret, SetRecoveryCodes, SignIn, StartMailAttempt, TellMembers, UpdateMerchant,
+        UpdateWebhook, UseSession, Which,
     },
     hour_of,
     write::{AnyAction, DayCursor, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -74,7 +74,14 @@ const MEMBERS: Kinds = &[
         it.keyed(SetLinkSecret { merchant: it.merchant(), secret })
     }),
     (2, add_user),
-    (2, |it| RevokeUser { merchant: it.merchant(), user: it.other(&it.tables.users, 3) }.into()),
+    (2, |it| {
+        let (user, keeps_last) = (it.other(&it.tables.users, 3), it.amount % 3 == 0);
+        RevokeUser { merchant: it.merchant(), user, keeps_last }.into()
+    }),
+    (1, |it| {
+        let user = it.other(&it.tables.users, 3);
+        it.keyed(RenewInvitation { merchant: it.merchant(), user })
+    }),
     (2, add_app),
     (2, |it| RevokeApp { merchant: it.merchant(), app: it.app() }.into()),
     (2, |it| {

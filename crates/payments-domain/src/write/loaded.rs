@@ -29,6 +29,8 @@ pub struct LoadedRows {
     /// Beside their rows.
     pub pending_payments: HashMap<Id, PendingContext>,
     pub users: HashSet<Id>,
+    /// The number of users of a merchant who have accepted their invitations.
+    pub members: HashMap<Id, u32>,
     /// By address in lower case.
     pub users_by_email: HashMap<String, Id>,
     /// By transaction and the acquirer's ID of the dispute.
@@ -51,6 +53,7 @@ impl LoadedRows {
             refusable_steps: HashMap::new(),
             pending_payments: HashMap::new(),
             users: HashSet::new(),
+            members: HashMap::new(),
             users_by_email: HashMap::new(),
             disputes: HashMap::new(),
             waiting: HashMap::new(),

@@ -90,6 +90,11 @@ impl Tables {
             let own = self.recovery_codes.values().filter(|row| row.user == *user);
             own.for_each(|row| known.rows.recovery_codes.load(row.clone()));
         }
+        for merchant in &needs.members {
+            let own = self.merchant_users.values().filter(|row| row.merchant == *merchant);
+            let members = own.filter(|row| row.accepted.is_some()).count();
+            known.members.insert(*merchant, members.try_into().unwrap());
+        }
         for (merchant, email) in &needs.emails {
             let is_theirs = |user: &&User| user.email.as_str().eq_ignore_ascii_case(email);
             if let Some(user) = self.users.values().find(is_theirs) {
@@ -166,6 +171,7 @@ impl Tables {
             balances: self.merchants.keys().copied().collect(),
             locked_apps: self.apps.keys().copied().collect(),
             users: self.users.keys().copied().collect(),
+            members: self.merchants.keys().copied().collect(),
             emails: emails.collect(),
             disputes: opened.chain(waits).map(named).collect(),
             mails: self.mails.keys().copied().collect(),

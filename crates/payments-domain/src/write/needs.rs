@@ -48,6 +48,8 @@ pub struct Needs {
     pub locked_apps: BTreeSet<Id>,
     /// Users, each with their sign-in links, sessions, authenticator and recovery codes.
     pub users: BTreeSet<Id>,
+    /// Merchants whose members to count. They are among `merchants`, too.
+    pub members: BTreeSet<Id>,
     /// Users by e-mail address in lower case, each with the merchant whose membership to load.
     pub emails: BTreeSet<(Id, String)>,
     /// Disputes with their slices and waiting decisions, by transaction and the acquirer's ID.

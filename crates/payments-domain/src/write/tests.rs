@@ -12,6 +12,7 @@ use crate::{EventType, LineKind, Mail};
 
 mod api_keys;
 mod limits;
+mod members;
 mod webhooks;
 
 use generators::{

@@ -88,6 +88,7 @@ impl From<Rejection> for Error {
             Rejection::TooManyWebhooks => Self::field("", refusal),
             Rejection::TooManyApiKeys => Self::field("", refusal),
             Rejection::LastApiKey => Self::field("keyId", refusal),
+            Rejection::LastMember => Self::field("userId", refusal),
             Rejection::Movement(MovementError::OtherCurrency) => Self::field("currency", refusal),
             Rejection::Movement(_) => Self::field("amount", refusal),
             Rejection::KeyReused => Self::KeyReused,

@@ -43,7 +43,7 @@ pub(super) async fn revoke(
     merchant: Permitted<Merchant>,
     SecondId(user): SecondId,
 ) -> Result<StatusCode, Error> {
-    let action = RevokeUser { merchant: merchant.resource.id, user };
+    let action = RevokeUser { merchant: merchant.resource.id, user, keeps_last: false };
     api.payments.write(merchant.caller.actor(), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -189,7 +189,7 @@ pub(super) const LOCKED: [Query; 6] = [
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 16] = [
+pub(super) const READ: [Query; 17] = [
     by_column!(api_keys: ApiKeyRow, "app", None, |needs| {
         needs.locked_apps.iter().map(Id::param).collect()
     }),
@@ -345,6 +345,17 @@ pub(super) const READ: [Query; 16] = [
     by_column!(sessions: SessionRow, "user", None, users),
     by_column!(authenticators: AuthenticatorRow, "user", None, users),
     by_column!(recovery_codes: RecoveryCodeRow, "user", None, users),
+    Query {
+        select: || "SELECT merchant, count(*) FROM merchant_users".to_owned(),
+        key: &[("merchant", Kind::Bytes)],
+        rest: "AND accepted IS NOT NULL GROUP BY merchant",
+        keys: |needs| needs.members.iter().map(Id::param).collect(),
+        read: |known, columns| {
+            known.members.insert(columns.read()?, columns.read()?);
+            Ok(())
+        },
+        ..Query::PLAIN
+    },
     Query {
         select: || "SELECT id, email FROM users".to_owned(),
         key: &[(EMAIL, Kind::Text)],
