@@ -478,7 +478,7 @@ pub(crate) struct LimitsConfig {
     #[arg(long, env = "PAYMENTS_APP_LIMIT", default_value = "30/1m")]
     pub(crate) app_limit: Rate,
 
-    /// Users that one app invites
+    /// Invitations by one app, or by one user at the desk
     #[arg(long, env = "PAYMENTS_INVITATION_LIMIT", default_value = "100/1d")]
     pub(crate) invitation_limit: Rate,
 

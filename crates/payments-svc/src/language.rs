@@ -290,6 +290,20 @@ messages! {
     days_in_utc "days-in-utc" ();
     as_table "as-table" ();
     day "day" ();
+    people "people" ();
+    member_since "member-since" (time);
+    invited "invited" ();
+    invited_until "invited-until" (time);
+    invitation_expired "invitation-expired" ();
+    invite "invite" ();
+    invite_hint "invite-hint" ();
+    invite_again "invite-again" ();
+    remove "remove" (name);
+    remove_hint "remove-hint" ();
+    remove_yourself "remove-yourself" ();
+    remove_button "remove-button" ();
+    last_member "last-member" ();
+    apps "apps" ();
 }
 
 impl Language {

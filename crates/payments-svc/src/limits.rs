@@ -41,7 +41,7 @@ const MERCHANTS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 const CARDS: NonZeroUsize = NonZeroUsize::new(8_000).unwrap();
 /// Client addresses that created apps.
 const APPS: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
-/// Apps that invited users.
+/// Apps and users that invited users.
 const INVITING: NonZeroUsize = NonZeroUsize::new(3_000).unwrap();
 /// Apps that tested webhooks.
 const TESTING: NonZeroUsize = NonZeroUsize::new(3_000).unwrap();
@@ -151,10 +151,10 @@ impl Limits {
         self.apps.count(address)
     }
 
-    /// Counts an invitation by an app. Dropping the result subtracts the count again;
+    /// Counts an invitation by an app or user. Dropping the result subtracts the count again;
     /// [`Reserved::keep`] keeps it.
-    pub(crate) fn count_invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
-        self.invitations.reserve(app)
+    pub(crate) fn count_invitation(&self, actor: Id) -> Result<Reserved<Id>, Refused> {
+        self.invitations.reserve(actor)
     }
 
     /// Counts a test of a webhook by an app.

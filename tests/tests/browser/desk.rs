@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 mod account;
 mod pictures;
+mod team;
 
 /// The longest texts, two that are not Latin, and English.
 const LANGUAGES: [&str; 6] = ["en", "de", "fr", "hu", "el", "uk"];

@@ -14,6 +14,7 @@ mod browser;
 mod mails;
 mod matrix;
 mod money;
+mod team;
 
 use browser::{
     Browser, DESK, Page, address, command, invited, link_of, named, place, signed_in, start,

@@ -244,3 +244,20 @@ last-days = Събрано минус възстановено, последни
 days-in-utc = Дните са по UTC
 as-table = Като таблица
 day = Ден
+
+## Desk: people
+
+people = Хора
+member-since = Член от { $time }
+invited = Поканен
+invited-until = Поканен: връзката работи до { $time }
+invitation-expired = Поканата е изтекла
+invite = Покана
+invite-hint = Лицето получава по имейл връзка, която работи 72 часа, и след това може да прави всичко тук.
+invite-again = Нова покана
+remove = Да се премахне ли { $name }?
+remove-hint = Достъпът до този магазин се прекратява веднага.
+remove-yourself = Да премахнете ли себе си?
+remove-button = Премахване
+last-member = Последният член не може да бъде премахнат. Първо поканете някого.
+apps = Приложения

@@ -245,3 +245,20 @@ last-days = Strženo bez vrácených částek, posledních 30 dní
 days-in-utc = Dny jsou v UTC
 as-table = Jako tabulka
 day = Den
+
+## Desk: people
+
+people = Lidé
+member-since = Členem od { $time }
+invited = Pozván
+invited-until = Pozván: odkaz funguje do { $time }
+invitation-expired = Platnost pozvánky vypršela
+invite = Pozvat
+invite-hint = Osoba dostane e-mailem odkaz, který funguje 72 hodin, a pak zde může dělat vše.
+invite-again = Pozvat znovu
+remove = Odebrat { $name }?
+remove-hint = Přístup k tomuto obchodu ihned končí.
+remove-yourself = Odebrat sebe?
+remove-button = Odebrat
+last-member = Posledního člena nelze odebrat. Nejprve někoho pozvěte.
+apps = Aplikace

@@ -244,3 +244,20 @@ last-days = Hævet minus refunderet, seneste 30 dage
 days-in-utc = Dage er i UTC
 as-table = Som tabel
 day = Dag
+
+## Desk: people
+
+people = Personer
+member-since = Medlem siden { $time }
+invited = Inviteret
+invited-until = Inviteret: linket virker til { $time }
+invitation-expired = Invitationen er udløbet
+invite = Inviter
+invite-hint = Personen får et link pr. e-mail, som virker i 72 timer, og kan derefter gøre alt her.
+invite-again = Inviter igen
+remove = Fjern { $name }?
+remove-hint = Adgangen til denne butik ophører straks.
+remove-yourself = Fjern dig selv?
+remove-button = Fjern
+last-member = Det sidste medlem kan ikke fjernes. Inviter først en anden.
+apps = Apps

@@ -244,3 +244,20 @@ last-days = Eingezogen abzüglich erstattet, letzte 30 Tage
 days-in-utc = Tage in UTC
 as-table = Als Tabelle
 day = Tag
+
+## Desk: people
+
+people = Personen
+member-since = Mitglied seit { $time }
+invited = Eingeladen
+invited-until = Eingeladen: Der Link gilt bis { $time }
+invitation-expired = Die Einladung ist abgelaufen
+invite = Einladen
+invite-hint = Die Person bekommt per E-Mail einen Link, der 72 Stunden gilt, und kann dann hier alles tun.
+invite-again = Erneut einladen
+remove = { $name } entfernen?
+remove-hint = Der Zugang zu diesem Shop endet sofort.
+remove-yourself = Sich selbst entfernen?
+remove-button = Entfernen
+last-member = Das letzte Mitglied kann nicht entfernt werden. Laden Sie zuerst jemanden ein.
+apps = Apps

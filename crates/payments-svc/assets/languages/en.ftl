@@ -300,3 +300,29 @@ days-in-utc = Days are in UTC
 # Opens a table with the numbers of the chart
 as-table = As a table
 day = Day
+
+## Desk: people
+
+# A heading and a link: the users of a shop
+people = People
+# $time: a date and a time
+member-since = Member since { $time }
+# The state of a user, and a line of the log
+invited = Invited
+# $time: a date and a time
+invited-until = Invited: the link works until { $time }
+invitation-expired = The invitation has expired
+# A heading, and the text of a button
+invite = Invite
+invite-hint = The person gets a link by e-mail, which works for 72 hours, and can then do everything here.
+# The text of a button
+invite-again = Invite again
+# A question. $name: an e-mail address, or the name of an app, key or webhook
+remove = Remove { $name }?
+remove-hint = The access to this shop ends at once.
+remove-yourself = Remove yourself?
+# The text of a button
+remove-button = Remove
+last-member = The last member cannot be removed. Invite somebody first.
+# A heading: the programs that have access to a shop
+apps = Apps

@@ -244,3 +244,20 @@ last-days = Cobrado menos reembolsado, últimos 30 días
 days-in-utc = Los días son en UTC
 as-table = Como tabla
 day = Día
+
+## Desk: people
+
+people = Personas
+member-since = Miembro desde { $time }
+invited = Invitado
+invited-until = Invitado: el enlace funciona hasta { $time }
+invitation-expired = La invitación ha caducado
+invite = Invitar
+invite-hint = La persona recibe por correo un enlace que funciona durante 72 horas y después puede hacer todo aquí.
+invite-again = Invitar de nuevo
+remove = ¿Quitar { $name }?
+remove-hint = El acceso a esta tienda termina de inmediato.
+remove-yourself = ¿Quitarse a sí mismo?
+remove-button = Quitar
+last-member = No se puede quitar al último miembro. Invite antes a alguien.
+apps = Aplicaciones

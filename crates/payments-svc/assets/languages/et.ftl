@@ -243,3 +243,20 @@ last-days = Laekunud miinus tagastatud, viimased 30 päeva
 days-in-utc = Päevad on UTC järgi
 as-table = Tabelina
 day = Päev
+
+## Desk: people
+
+people = Inimesed
+member-since = Liige alates { $time }
+invited = Kutsutud
+invited-until = Kutsutud: link töötab kuni { $time }
+invitation-expired = Kutse on aegunud
+invite = Kutsu
+invite-hint = Inimene saab e-postiga lingi, mis töötab 72 tundi, ja saab seejärel siin kõike teha.
+invite-again = Kutsu uuesti
+remove = Kas eemaldada { $name }?
+remove-hint = Juurdepääs sellele poele lõpeb kohe.
+remove-yourself = Kas eemaldada iseennast?
+remove-button = Eemalda
+last-member = Viimast liiget ei saa eemaldada. Kutsuge enne keegi.
+apps = Rakendused

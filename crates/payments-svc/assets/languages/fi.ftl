@@ -243,3 +243,20 @@ last-days = Veloitettu miinus palautettu, viimeiset 30 päivää
 days-in-utc = Päivät ovat UTC-aikaa
 as-table = Taulukkona
 day = Päivä
+
+## Desk: people
+
+people = Henkilöt
+member-since = Jäsen { $time } alkaen
+invited = Kutsuttu
+invited-until = Kutsuttu: linkki toimii { $time } asti
+invitation-expired = Kutsu on vanhentunut
+invite = Kutsu
+invite-hint = Henkilö saa sähköpostitse linkin, joka toimii 72 tuntia, ja voi sitten tehdä täällä kaikkea.
+invite-again = Kutsu uudelleen
+remove = Poistetaanko { $name }?
+remove-hint = Pääsy tähän kauppaan päättyy heti.
+remove-yourself = Poistatko itsesi?
+remove-button = Poista
+last-member = Viimeistä jäsentä ei voi poistaa. Kutsu ensin joku.
+apps = Sovellukset

@@ -244,3 +244,20 @@ last-days = Encaissé moins remboursé, 30 derniers jours
 days-in-utc = Les jours sont en UTC
 as-table = Sous forme de tableau
 day = Jour
+
+## Desk: people
+
+people = Personnes
+member-since = Membre depuis { $time }
+invited = Invité
+invited-until = Invité : le lien fonctionne jusqu’au { $time }
+invitation-expired = L’invitation a expiré
+invite = Inviter
+invite-hint = La personne reçoit par e-mail un lien qui fonctionne pendant 72 heures, et peut ensuite tout faire ici.
+invite-again = Inviter à nouveau
+remove = Retirer { $name } ?
+remove-hint = L’accès à cette boutique prend fin immédiatement.
+remove-yourself = Vous retirer vous-même ?
+remove-button = Retirer
+last-member = Le dernier membre ne peut pas être retiré. Invitez d’abord quelqu’un.
+apps = Applications

@@ -244,3 +244,20 @@ last-days = Gafa lúide aisíoctha, 30 lá seo caite
 days-in-utc = Tá na laethanta in UTC
 as-table = Mar thábla
 day = Lá
+
+## Desk: people
+
+people = Daoine
+member-since = Ball ó { $time }
+invited = Tugtha cuireadh
+invited-until = Tugtha cuireadh: oibríonn an nasc go dtí { $time }
+invitation-expired = Tá an cuireadh imithe in éag
+invite = Tabhair cuireadh
+invite-hint = Faigheann an duine nasc trí ríomhphost, a oibríonn ar feadh 72 uair an chloig, agus is féidir leis gach rud a dhéanamh anseo ansin.
+invite-again = Tabhair cuireadh arís
+remove = Bain { $name }?
+remove-hint = Cuirtear deireadh leis an rochtain ar an siopa seo láithreach.
+remove-yourself = Bain tú féin?
+remove-button = Bain
+last-member = Ní féidir an ball deireanach a bhaint. Tabhair cuireadh do dhuine ar dtús.
+apps = Aipeanna

@@ -245,3 +245,20 @@ last-days = Naplaćeno umanjeno za povrate, posljednjih 30 dana
 days-in-utc = Dani su prema UTC-u
 as-table = Kao tablica
 day = Dan
+
+## Desk: people
+
+people = Osobe
+member-since = Član od { $time }
+invited = Pozvan
+invited-until = Pozvan: poveznica radi do { $time }
+invitation-expired = Pozivnica je istekla
+invite = Pozovi
+invite-hint = Osoba e-poštom dobiva poveznicu koja radi 72 sata i zatim ovdje može činiti sve.
+invite-again = Pozovi ponovno
+remove = Ukloniti { $name }?
+remove-hint = Pristup ovoj trgovini odmah prestaje.
+remove-yourself = Ukloniti sebe?
+remove-button = Ukloni
+last-member = Posljednji član ne može se ukloniti. Najprije nekoga pozovite.
+apps = Aplikacije

@@ -243,3 +243,20 @@ last-days = Beszedve, visszatérítések nélkül, az elmúlt 30 nap
 days-in-utc = A napok UTC szerintiek
 as-table = Táblázatként
 day = Nap
+
+## Desk: people
+
+people = Személyek
+member-since = Tag { $time } óta
+invited = Meghívva
+invited-until = Meghívva: a link eddig működik: { $time }
+invitation-expired = A meghívó lejárt
+invite = Meghívás
+invite-hint = A személy e-mailben kap egy linket, amely 72 óráig működik, és utána itt mindent megtehet.
+invite-again = Újbóli meghívás
+remove = Eltávolítja: { $name }?
+remove-hint = A hozzáférés ehhez az üzlethez azonnal megszűnik.
+remove-yourself = Eltávolítja saját magát?
+remove-button = Eltávolítás
+last-member = Az utolsó tag nem távolítható el. Előbb hívjon meg valakit.
+apps = Alkalmazások

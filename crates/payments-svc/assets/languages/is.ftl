@@ -244,3 +244,20 @@ last-days = Innheimt að frádregnum endurgreiðslum, síðustu 30 dagar
 days-in-utc = Dagar eru í UTC
 as-table = Sem tafla
 day = Dagur
+
+## Desk: people
+
+people = Fólk
+member-since = Meðlimur síðan { $time }
+invited = Boðið
+invited-until = Boðið: tengillinn virkar til { $time }
+invitation-expired = Boðið er útrunnið
+invite = Bjóða
+invite-hint = Viðkomandi fær tengil í tölvupósti, sem virkar í 72 klukkustundir, og getur síðan gert allt hér.
+invite-again = Bjóða aftur
+remove = Fjarlægja { $name }?
+remove-hint = Aðgangi að þessari verslun lýkur strax.
+remove-yourself = Fjarlægja þig?
+remove-button = Fjarlægja
+last-member = Ekki er hægt að fjarlægja síðasta meðliminn. Bjóddu fyrst einhverjum.
+apps = Forrit

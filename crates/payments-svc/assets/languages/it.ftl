@@ -244,3 +244,20 @@ last-days = Incassato meno rimborsato, ultimi 30 giorni
 days-in-utc = I giorni sono in UTC
 as-table = Come tabella
 day = Giorno
+
+## Desk: people
+
+people = Persone
+member-since = Membro dal { $time }
+invited = Invitato
+invited-until = Invitato: il link funziona fino al { $time }
+invitation-expired = L’invito è scaduto
+invite = Invita
+invite-hint = La persona riceve per e-mail un link che funziona per 72 ore, e poi può fare tutto qui.
+invite-again = Invita di nuovo
+remove = Rimuovere { $name }?
+remove-hint = L’accesso a questo negozio termina subito.
+remove-yourself = Rimuovere se stesso?
+remove-button = Rimuovi
+last-member = L’ultimo membro non può essere rimosso. Inviti prima qualcuno.
+apps = App

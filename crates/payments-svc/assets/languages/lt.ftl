@@ -245,3 +245,20 @@ last-days = Nuskaityta atėmus grąžintas sumas, paskutinės 30 dienų
 days-in-utc = Dienos skaičiuojamos UTC laiku
 as-table = Kaip lentelė
 day = Diena
+
+## Desk: people
+
+people = Žmonės
+member-since = Narys nuo { $time }
+invited = Pakviestas
+invited-until = Pakviestas: nuoroda veikia iki { $time }
+invitation-expired = Kvietimas nebegalioja
+invite = Pakviesti
+invite-hint = Asmuo el. paštu gauna nuorodą, kuri veikia 72 valandas, ir tada čia gali daryti viską.
+invite-again = Pakviesti iš naujo
+remove = Pašalinti { $name }?
+remove-hint = Prieiga prie šios parduotuvės iškart baigiasi.
+remove-yourself = Pašalinti save?
+remove-button = Pašalinti
+last-member = Paskutinio nario pašalinti negalima. Pirmiausia ką nors pakvieskite.
+apps = Programėlės

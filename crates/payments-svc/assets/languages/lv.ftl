@@ -244,3 +244,20 @@ last-days = Iekasēts mīnus atmaksāts, pēdējās 30 dienas
 days-in-utc = Dienas ir pēc UTC
 as-table = Kā tabula
 day = Diena
+
+## Desk: people
+
+people = Cilvēki
+member-since = Dalībnieks kopš { $time }
+invited = Uzaicināts
+invited-until = Uzaicināts: saite darbojas līdz { $time }
+invitation-expired = Uzaicinājuma termiņš ir beidzies
+invite = Uzaicināt
+invite-hint = Persona pa e-pastu saņem saiti, kas darbojas 72 stundas, un pēc tam šeit var darīt visu.
+invite-again = Uzaicināt vēlreiz
+remove = Vai noņemt { $name }?
+remove-hint = Piekļuve šim veikalam beidzas uzreiz.
+remove-yourself = Vai noņemt sevi?
+remove-button = Noņemt
+last-member = Pēdējo dalībnieku nevar noņemt. Vispirms kādu uzaiciniet.
+apps = Lietotnes

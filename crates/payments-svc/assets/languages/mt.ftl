@@ -244,3 +244,20 @@ last-days = Miġbur nieqes rifuż, l-aħħar 30 jum
 days-in-utc = Il-jiem huma f’UTC
 as-table = Bħala tabella
 day = Jum
+
+## Desk: people
+
+people = Nies
+member-since = Membru minn { $time }
+invited = Mistieden
+invited-until = Mistieden: il-ħolqa taħdem sa { $time }
+invitation-expired = L-istedina skadiet
+invite = Stieden
+invite-hint = Il-persuna tirċievi ħolqa bl-email li taħdem għal 72 siegħa, u mbagħad tista’ tagħmel kollox hawn.
+invite-again = Erġa’ stieden
+remove = Tneħħi lil { $name }?
+remove-hint = L-aċċess għal dan il-ħanut jintemm minnufih.
+remove-yourself = Tneħħi lilek innifsek?
+remove-button = Neħħi
+last-member = L-aħħar membru ma jistax jitneħħa. L-ewwel stieden lil xi ħadd.
+apps = Applikazzjonijiet

@@ -244,3 +244,20 @@ last-days = Trukket minus refundert, siste 30 dager
 days-in-utc = Dager er i UTC
 as-table = Som tabell
 day = Dag
+
+## Desk: people
+
+people = Personer
+member-since = Medlem siden { $time }
+invited = Invitert
+invited-until = Invitert: lenken virker til { $time }
+invitation-expired = Invitasjonen er utløpt
+invite = Inviter
+invite-hint = Personen får en lenke på e-post, som virker i 72 timer, og kan deretter gjøre alt her.
+invite-again = Inviter på nytt
+remove = Fjerne { $name }?
+remove-hint = Tilgangen til denne butikken opphører straks.
+remove-yourself = Fjerne deg selv?
+remove-button = Fjern
+last-member = Det siste medlemmet kan ikke fjernes. Inviter noen først.
+apps = Apper

@@ -244,3 +244,20 @@ last-days = Geïnd minus terugbetaald, laatste 30 dagen
 days-in-utc = Dagen zijn in UTC
 as-table = Als tabel
 day = Dag
+
+## Desk: people
+
+people = Personen
+member-since = Lid sinds { $time }
+invited = Uitgenodigd
+invited-until = Uitgenodigd: de link werkt tot { $time }
+invitation-expired = De uitnodiging is verlopen
+invite = Uitnodigen
+invite-hint = De persoon krijgt per e-mail een link die 72 uur werkt, en kan daarna hier alles doen.
+invite-again = Opnieuw uitnodigen
+remove = { $name } verwijderen?
+remove-hint = De toegang tot deze winkel eindigt meteen.
+remove-yourself = Uzelf verwijderen?
+remove-button = Verwijderen
+last-member = Het laatste lid kan niet worden verwijderd. Nodig eerst iemand uit.
+apps = Apps

@@ -244,3 +244,20 @@ last-days = Pobrane minus zwroty, ostatnie 30 dni
 days-in-utc = Dni według UTC
 as-table = Jako tabela
 day = Dzień
+
+## Desk: people
+
+people = Osoby
+member-since = Członek od { $time }
+invited = Zaproszono
+invited-until = Zaproszono: link działa do { $time }
+invitation-expired = Zaproszenie wygasło
+invite = Zaproś
+invite-hint = Osoba otrzyma e-mailem link, który działa 72 godziny, i będzie mogła robić tu wszystko.
+invite-again = Zaproś ponownie
+remove = Usunąć { $name }?
+remove-hint = Dostęp do tego sklepu kończy się natychmiast.
+remove-yourself = Usunąć siebie?
+remove-button = Usuń
+last-member = Nie można usunąć ostatniego członka. Najpierw kogoś zaproś.
+apps = Aplikacje

@@ -244,3 +244,20 @@ last-days = Cobrado menos reembolsado, últimos 30 dias
 days-in-utc = Os dias são em UTC
 as-table = Como tabela
 day = Dia
+
+## Desk: people
+
+people = Pessoas
+member-since = Membro desde { $time }
+invited = Convidado
+invited-until = Convidado: o link funciona até { $time }
+invitation-expired = O convite expirou
+invite = Convidar
+invite-hint = A pessoa recebe por e-mail um link que funciona durante 72 horas e depois pode fazer tudo aqui.
+invite-again = Convidar novamente
+remove = Remover { $name }?
+remove-hint = O acesso a esta loja termina de imediato.
+remove-yourself = Remover-se a si próprio?
+remove-button = Remover
+last-member = O último membro não pode ser removido. Convide alguém primeiro.
+apps = Aplicações

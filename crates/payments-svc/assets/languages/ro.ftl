@@ -245,3 +245,20 @@ last-days = Încasat minus rambursat, ultimele 30 de zile
 days-in-utc = Zilele sunt în UTC
 as-table = Ca tabel
 day = Zi
+
+## Desk: people
+
+people = Persoane
+member-since = Membru din { $time }
+invited = Invitat
+invited-until = Invitat: linkul funcționează până la { $time }
+invitation-expired = Invitația a expirat
+invite = Invitați
+invite-hint = Persoana primește prin e-mail un link care funcționează 72 de ore și apoi poate face totul aici.
+invite-again = Invitați din nou
+remove = Eliminați { $name }?
+remove-hint = Accesul la acest magazin se încheie imediat.
+remove-yourself = Vă eliminați pe dumneavoastră?
+remove-button = Eliminați
+last-member = Ultimul membru nu poate fi eliminat. Invitați mai întâi pe cineva.
+apps = Aplicații

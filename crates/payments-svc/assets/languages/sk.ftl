@@ -245,3 +245,20 @@ last-days = Stiahnuté bez vrátených súm, posledných 30 dní
 days-in-utc = Dni sú v UTC
 as-table = Ako tabuľka
 day = Deň
+
+## Desk: people
+
+people = Ľudia
+member-since = Členom od { $time }
+invited = Pozvaný
+invited-until = Pozvaný: odkaz funguje do { $time }
+invitation-expired = Platnosť pozvánky uplynula
+invite = Pozvať
+invite-hint = Osoba dostane e-mailom odkaz, ktorý funguje 72 hodín, a potom tu môže robiť všetko.
+invite-again = Pozvať znova
+remove = Odobrať { $name }?
+remove-hint = Prístup k tomuto obchodu sa ihneď končí.
+remove-yourself = Odobrať seba?
+remove-button = Odobrať
+last-member = Posledného člena nemožno odobrať. Najprv niekoho pozvite.
+apps = Aplikácie

@@ -245,3 +245,20 @@ last-days = Zaračunano minus vračila, zadnjih 30 dni
 days-in-utc = Dnevi so v UTC
 as-table = Kot tabela
 day = Dan
+
+## Desk: people
+
+people = Osebe
+member-since = Član od { $time }
+invited = Povabljen
+invited-until = Povabljen: povezava deluje do { $time }
+invitation-expired = Vabilo je poteklo
+invite = Povabi
+invite-hint = Oseba po e-pošti dobi povezavo, ki deluje 72 ur, in lahko nato tukaj počne vse.
+invite-again = Povabi znova
+remove = Odstranim { $name }?
+remove-hint = Dostop do te trgovine se takoj konča.
+remove-yourself = Odstranite sebe?
+remove-button = Odstrani
+last-member = Zadnjega člana ni mogoče odstraniti. Najprej nekoga povabite.
+apps = Aplikacije

@@ -244,3 +244,20 @@ last-days = Debiterat minus återbetalat, senaste 30 dagarna
 days-in-utc = Dagar är i UTC
 as-table = Som tabell
 day = Dag
+
+## Desk: people
+
+people = Personer
+member-since = Medlem sedan { $time }
+invited = Inbjuden
+invited-until = Inbjuden: länken fungerar till { $time }
+invitation-expired = Inbjudan har gått ut
+invite = Bjud in
+invite-hint = Personen får en länk per e-post, som fungerar i 72 timmar, och kan sedan göra allt här.
+invite-again = Bjud in igen
+remove = Ta bort { $name }?
+remove-hint = Åtkomsten till den här butiken upphör genast.
+remove-yourself = Ta bort dig själv?
+remove-button = Ta bort
+last-member = Den sista medlemmen kan inte tas bort. Bjud in någon först.
+apps = Appar

@@ -3,7 +3,7 @@
 use common::limits::ClientAddress;
 use payments_domain::{
     Actor, App, Email, Id, Merchant, MerchantDetails,
-    actions::{AddUser, CreateMerchant, UserAdded},
+    actions::{AddUser, CreateMerchant, RenewInvitation, UserAdded},
     write::KeyedRequest,
 };
 use uuid::Uuid;
@@ -53,19 +53,35 @@ impl Payments {
     /// transaction.
     pub(crate) async fn invite(
         &self,
-        caller: &App,
+        actor: Actor,
         merchant: Id,
         email: Email,
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<UserAdded>, Error> {
-        let counted = self.limits.count_invitation(caller.id)?;
+        let counted = self.limits.count_invitation(actor.id.unwrap_or(merchant))?;
         let action = AddUser { merchant, email, mail: true };
-        let added = self.write_keyed(Actor::app(caller.id), action, keyed).await?;
+        let added = self.write_keyed(actor, action, keyed).await?;
         // A user who is a member already gets no mail.
         if !added.is_replayed && !added.outcome.was_member {
             counted.keep();
         }
         Ok(added)
+    }
+
+    /// Sends a new invitation to a user who has not accepted. The links of earlier ones end.
+    pub(crate) async fn renew_invitation(
+        &self,
+        actor: Actor,
+        (merchant, user): (Id, Id),
+        keyed: Option<KeyedRequest>,
+    ) -> Result<Written<()>, Error> {
+        let counted = self.limits.count_invitation(actor.id.unwrap_or(merchant))?;
+        let action = RenewInvitation { merchant, user };
+        let renewed = self.write_keyed(actor, action, keyed).await?;
+        if !renewed.is_replayed {
+            counted.keep();
+        }
+        Ok(renewed)
     }
 }
 

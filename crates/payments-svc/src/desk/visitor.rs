@@ -4,14 +4,13 @@
 use std::{borrow::Cow, convert::Infallible, ops::Deref, sync::Arc};
 
 use axum::{
-    RequestPartsExt as _,
-    extract::{FromRequestParts, RawPathParams},
+    extract::FromRequestParts,
     http::{HeaderMap, header, request::Parts},
     response::{IntoResponse as _, Response},
 };
-use payments_domain::{Currency, Id, Merchant, Money, Token};
+use payments_domain::{Actor, Currency, Id, Merchant, Money, Token};
 
-use super::{Desk, cookies::Kind, next, view::VERSION};
+use super::{Desk, cookies::Kind, next, path::named, view::VERSION};
 use crate::{
     app::{self, Codes, Payments, SignedIn},
     language::Language,
@@ -145,15 +144,17 @@ impl FromRequestParts<Desk> for AtMerchant {
 }
 
 async fn merchant(parts: &mut Parts, session: &Session) -> Result<Merchant, app::Error> {
-    let path = parts.extract::<RawPathParams>().await.map_err(|_| app::Error::NotFound)?;
-    let named = path.iter().find(|(name, _)| *name == "merchant");
-    let merchant = named.and_then(|(_, id)| id.parse().ok()).ok_or(app::Error::NotFound)?;
+    let merchant = named(parts, "merchant").await?;
     session.payments().merchant_of_user(session.user(), merchant).await
 }
 
 impl Session {
     pub(super) fn user(&self) -> Id {
         self.signed_in.user.id
+    }
+
+    pub(super) fn actor(&self) -> Actor {
+        Actor::user(self.user())
     }
 
     pub(super) fn payments(&self) -> &Arc<Payments> {
@@ -183,14 +184,27 @@ impl AtMerchant {
         format!("{}merchants/{}", self.home(), self.merchant.id)
     }
 
+    /// Redirects the browser to a page of the merchant.
+    pub(super) fn at_merchant(&self, page: &str) -> Response {
+        see_other(&format!("{}{page}", self.path()))
+    }
+
+    /// The path of the section that the page belongs to.
+    pub(super) fn section(&self) -> String {
+        let name = self.rest.split('/').nth(1).unwrap_or_default();
+        format!("{}/{name}", self.path())
+    }
+
     /// The sections of the merchant's pages, with their names.
-    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 5] {
+    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 6] {
+        let language = self.language;
         [
-            ("", self.language.overview()),
-            ("/payments", self.language.payments()),
-            ("/balance", self.language.balance()),
-            ("/disputes", self.language.disputes()),
-            ("/mails", self.language.mails()),
+            ("", language.overview()),
+            ("/payments", language.payments()),
+            ("/balance", language.balance()),
+            ("/disputes", language.disputes()),
+            ("/people", language.people()),
+            ("/mails", language.mails()),
         ]
     }
 

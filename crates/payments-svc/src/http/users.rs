@@ -30,7 +30,8 @@ pub(super) async fn invite(
 ) -> Result<Response, Error> {
     let invited = request.run(&merchant.caller, async |keyed| {
         let email = request.body.read(|fields| fields.required("email", Email::new))?;
-        request.payments.invite(&merchant.caller, merchant.resource.id, email, keyed).await
+        let actor = merchant.caller.actor();
+        request.payments.invite(actor, merchant.resource.id, email, keyed).await
     });
     let Written { outcome: added, is_replayed } = invited.await?;
     let body = envelope(StatusCode::CREATED, "isMember", added.was_member);
@@ -60,7 +61,7 @@ struct UserOutput<'a> {
 }
 
 impl<'a> UserOutput<'a> {
-    fn new(Member { id, email, created, accepted }: &'a Member) -> Self {
+    fn new(Member { id, email, created, accepted, .. }: &'a Member) -> Self {
         Self { id: *id, email: email.as_str(), created: *created, accepted: *accepted }
     }
 }

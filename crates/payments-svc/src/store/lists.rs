@@ -48,6 +48,10 @@ pub(crate) struct Member {
     pub(crate) created: Timestamp,
     /// When the user accepted the invitation.
     pub(crate) accepted: Option<Timestamp>,
+    /// When the last link of an invitation ends.
+    pub(crate) until: Option<Timestamp>,
+    /// Whether a mail with a link waits to be sent.
+    pub(crate) is_mailed: bool,
 }
 
 /// Times from the first one, and before the second one.
@@ -140,8 +144,12 @@ impl<'a> List<'a> {
 
     fn users() -> Self {
         let select = format!(
-            "SELECT {}, accepted FROM merchant_users JOIN users ON users.id = \"user\"
-             WHERE merchant = $1",
+            "SELECT {}, accepted,
+                 (SELECT max(until) FROM sign_in_links AS link
+                  WHERE link.\"user\" = users.id AND link.merchant = $1),
+                 EXISTS (SELECT 1 FROM mails
+                         WHERE mails.merchant = $1 AND mails.\"user\" = users.id)
+             FROM merchant_users JOIN users ON users.id = \"user\" WHERE merchant = $1",
             User::of("users")
         );
         Self::new(select, "\"user\"")
@@ -307,7 +315,8 @@ impl Store {
     ) -> Result<Vec<Member>, StoreError> {
         let read = |columns: &mut Columns<'_>| {
             let User { id, email, created } = User::read(columns)?;
-            Ok(Member { id, email, created, accepted: columns.read()? })
+            let (accepted, until) = (columns.read()?, columns.read()?);
+            Ok(Member { id, email, created, accepted, until, is_mailed: columns.read()? })
         };
         self.page(&List::users(), merchant, page_query, read).await
     }

@@ -381,7 +381,12 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
         let members = tables.merchant_users.values().filter(|row| row.merchant == merchant);
         let users = members.map(|row| {
             let User { id, email, created } = tables.users[&row.user].clone();
-            Member { id, email, created, accepted: row.accepted }
+            let (accepted, about) = (row.accepted, (Some(merchant), id));
+            let links = tables.sign_in_links.values();
+            let links = links.filter(|row| (row.merchant, row.user) == about);
+            let until = links.map(|row| row.until).max();
+            let is_mailed = tables.mails.values().any(|row| (row.merchant, row.user) == about);
+            Member { id, email, created, accepted, until, is_mailed }
         });
         assert_listed(users, async |page| read().users(merchant, page).await).await;
         let members = tables.merchant_apps.values().filter(|row| row.merchant == merchant);

@@ -1,0 +1,70 @@
+//! Forms that change something, and act once. Each contains a random key, which is made when the form
+//! is shown. So a double click, a reload, a step back, or a second tab with the same form does not
+//! repeat the action. A changed form is another one.
+
+use axum::{
+    extract::{FromRequest, FromRequestParts as _, Request},
+    response::{IntoResponse as _, Response},
+};
+use payments_domain::write::{Action, Group, KeyedRequest};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::{Desk, view::typed, visitor::AtMerchant};
+use crate::{
+    app::{self, Written},
+    web::Body,
+};
+
+/// A form that a user has sent who has typed a code lately.
+pub(super) struct Form {
+    pub(super) at: AtMerchant,
+    pub(super) body: Body,
+    /// A digest of the path and all fields.
+    digest: [u8; 32],
+}
+
+impl FromRequest<Desk> for Form {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, desk: &Desk) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let at = AtMerchant::from_request_parts(&mut parts, desk).await?;
+        at.fresh(&at.section()).map_err(|error| error.into_response())?;
+        let line = format!("{}\n", parts.uri.path());
+        let body = Body::from_request(Request::from_parts(parts, body), desk).await;
+        let body = body.map_err(|error| error.into_response())?;
+        let digest = Sha256::new().chain_update(line).chain_update(body.as_bytes());
+        Ok(Self { at, body, digest: digest.finalize().into() })
+    }
+}
+
+impl Form {
+    /// The idempotency key of the form.
+    pub(super) fn keyed(&self) -> Option<KeyedRequest> {
+        let (app, request) = (self.at.user(), self.digest);
+        Some(KeyedRequest { app, key: hex::encode(request), request })
+    }
+
+    /// Executes an action of the user, unless the form did it before. What belongs to others does
+    /// not exist for the user.
+    pub(super) async fn write<A: Action<Outcome: Group>>(
+        &self,
+        action: A,
+    ) -> Result<Written<A::Outcome>, app::Error> {
+        match self.at.payments().write_keyed(self.at.actor(), action, self.keyed()).await {
+            Err(app::Error::Forbidden) => Err(app::Error::NotFound),
+            written => written,
+        }
+    }
+
+    /// A field without the spaces around it. Empty if it is missing.
+    pub(super) fn text(&self, name: &'static str) -> String {
+        typed(&self.body, name).trim().to_owned()
+    }
+}
+
+/// The key of a form that is shown.
+pub(super) fn key() -> String {
+    Uuid::new_v4().simple().to_string()
+}
