@@ -10,6 +10,7 @@ mod cards;
 mod charges;
 mod declines;
 mod desk;
+mod developers;
 mod error;
 mod lists;
 mod mails;

@@ -23,6 +23,7 @@ mod code;
 mod confirm;
 mod cookies;
 mod csv;
+mod developers;
 mod disputes;
 mod form;
 mod home;
@@ -41,6 +42,7 @@ mod settings;
 mod sign_in;
 mod view;
 mod visitor;
+mod webhooks;
 
 pub(crate) use settings::Settings;
 
@@ -96,6 +98,8 @@ pub(crate) fn router(
         .route("/account/sessions/end", post(account::end_other_sessions))
         .route("/code", get(code::form).post(code::enter))
         .merge(people::routes())
+        .merge(developers::routes())
+        .merge(webhooks::routes())
         .route("/sign-in", get(sign_in::form).post(sign_in::request))
         .route("/link/{token}", get(sign_in::open_link).post(sign_in::use_link))
         .route("/sign-out", post(sign_in::sign_out))

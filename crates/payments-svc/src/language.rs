@@ -304,6 +304,40 @@ messages! {
     remove_button "remove-button" ();
     last_member "last-member" ();
     apps "apps" ();
+    developers "developers" ();
+    foreign_app "foreign-app" ();
+    api_keys "api-keys" ();
+    created_on "created-on" (time);
+    last_used "last-used" (time);
+    never_used "never-used" ();
+    key_name "key-name" ();
+    create_key "create-key" ();
+    key_created "key-created" ();
+    too_many_keys "too-many-keys" ();
+    last_key "last-key" ();
+    remove_key_hint "remove-key-hint" ();
+    secret_once "secret-once" ();
+    secret_shown "secret-shown" ();
+    webhooks "webhooks" ();
+    create_webhook "create-webhook" ();
+    webhook_url "webhook-url" ();
+    webhook_url_error "webhook-url-error" ();
+    event_types "event-types" ();
+    event_types_hint "event-types-hint" ();
+    too_many_webhooks "too-many-webhooks" ();
+    enabled "enabled" ();
+    disabled "disabled" ();
+    disabled_failures "disabled-failures" ();
+    disabled_gone "disabled-gone" ();
+    send_test "send-test" ();
+    new_secret "new-secret" ();
+    send_again "send-again" ();
+    new_secret_hint "new-secret-hint" ();
+    send_again_hint "send-again-hint" ();
+    remove_webhook_hint "remove-webhook-hint" ();
+    deliveries "deliveries" ();
+    delivered "delivered" ();
+    next_attempt "next-attempt" (time);
 }
 
 impl Language {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 mod account;
 mod books;
 mod browser;
+mod developers;
 mod mails;
 mod matrix;
 mod money;

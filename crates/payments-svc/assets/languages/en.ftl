@@ -326,3 +326,52 @@ remove-button = Remove
 last-member = The last member cannot be removed. Invite somebody first.
 # A heading: the programs that have access to a shop
 apps = Apps
+
+## Desk: developers
+
+# A heading and a link: the keys and webhooks of programs
+developers = Developers
+foreign-app = This app also works for shops of which you are not a member, so you cannot manage its keys and webhooks.
+api-keys = API keys
+# $time: a date and a time
+created-on = Created { $time }
+last-used = Last used { $time }
+never-used = Never used
+key-name = Name of the key
+# The text of a button
+create-key = Create a key
+# A heading, and a line of the log
+key-created = API key created
+too-many-keys = This app has 20 keys, which is the maximum. Remove one first.
+last-key = The last key cannot be removed. Create another one first.
+remove-key-hint = Programs that use this key are refused at once.
+# About a new key or secret, which is shown under the first of these messages
+secret-once = It is shown only this once. Copy it to a safe place.
+secret-shown = It was shown once, and cannot be shown again.
+webhooks = Webhooks
+# A heading, and the text of a button
+create-webhook = Create a webhook
+webhook-url = Address (URL)
+webhook-url-error = Enter an address that begins with https:// and can be reached from the internet.
+# The label of a group of checkboxes
+event-types = Events
+event-types-hint = Without a choice, all events are sent.
+too-many-webhooks = This app has 20 webhooks, which is the maximum. Remove one first.
+enabled = Enabled
+disabled = Disabled
+disabled-failures = Disabled, because deliveries failed for five days
+disabled-gone = Disabled, because the receiver wants no more events
+# The texts of three buttons. The last two are also headings
+send-test = Send a test
+new-secret = New secret
+send-again = Send events again
+new-secret-hint = For 24 hours, the old secret also signs.
+# The label of the day is the message "from-day"
+send-again-hint = All events since the beginning of this day are sent again.
+remove-webhook-hint = Nothing is sent to this address any more.
+# A list of attempts to send events to a webhook
+deliveries = Deliveries
+# The result of an attempt to send an event. The other result is the message "failed"
+delivered = Delivered
+# $time: a date and a time
+next-attempt = Next attempt { $time }

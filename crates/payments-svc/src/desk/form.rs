@@ -6,11 +6,14 @@ use axum::{
     extract::{FromRequest, FromRequestParts as _, Request},
     response::{IntoResponse as _, Response},
 };
-use payments_domain::write::{Action, Group, KeyedRequest};
+use payments_domain::{
+    Token,
+    write::{Action, Group, KeyedRequest},
+};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{Desk, view::typed, visitor::AtMerchant};
+use super::{Desk, cookies::Kind, view::typed, visitor::AtMerchant};
 use crate::{
     app::{self, Written},
     web::Body,
@@ -22,6 +25,7 @@ pub(super) struct Form {
     pub(super) body: Body,
     /// A digest of the path and all fields.
     digest: [u8; 32],
+    session: Token,
 }
 
 impl FromRequest<Desk> for Form {
@@ -31,11 +35,13 @@ impl FromRequest<Desk> for Form {
         let (mut parts, body) = request.into_parts();
         let at = AtMerchant::from_request_parts(&mut parts, desk).await?;
         at.fresh(&at.section()).map_err(|error| error.into_response())?;
+        let session = Kind::Session.read(&parts.headers, &desk.settings);
+        let session = session.ok_or_else(|| at.redirect("sign-in"))?;
         let line = format!("{}\n", parts.uri.path());
         let body = Body::from_request(Request::from_parts(parts, body), desk).await;
         let body = body.map_err(|error| error.into_response())?;
         let digest = Sha256::new().chain_update(line).chain_update(body.as_bytes());
-        Ok(Self { at, body, digest: digest.finalize().into() })
+        Ok(Self { at, body, digest: digest.finalize().into(), session })
     }
 }
 
@@ -55,6 +61,21 @@ impl Form {
         match self.at.payments().write_keyed(self.at.actor(), action, self.keyed()).await {
             Err(app::Error::Forbidden) => Err(app::Error::NotFound),
             written => written,
+        }
+    }
+
+    /// A random number that is the same if the browser sends the form again in the same session. So
+    /// a double click, which loses the first answer, shows the same secret.
+    pub(super) fn random(&self) -> [u8; 32] {
+        let session = self.session.expose();
+        Sha256::new().chain_update(session).chain_update(self.digest).finalize().into()
+    }
+
+    /// Whether the answer shows the secret that the form has made: it does so once.
+    pub(super) async fn shows_secret<T>(&self, written: &Written<T>) -> Result<bool, app::Error> {
+        match self.keyed() {
+            Some(keyed) if written.is_replayed => self.at.payments().is_double_click(&keyed).await,
+            _ => Ok(true),
         }
     }
 

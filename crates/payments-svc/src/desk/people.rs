@@ -77,7 +77,7 @@ impl PeoplePage<'_> {
 }
 
 /// The name of an app, or its ID if it has none.
-fn app_name(app: &App) -> String {
+pub(super) fn app_name(app: &App) -> String {
     let name = app.name.as_ref().map(Name::as_str).filter(|name| !name.trim().is_empty());
     name.map_or_else(|| app.id.to_string(), str::to_owned)
 }

@@ -152,7 +152,7 @@ fn read<T>(
 }
 
 /// The beginning in UTC of the day so many days after this one.
-fn beginning(day: &str, later: i64) -> Option<Timestamp> {
+pub(super) fn beginning(day: &str, later: i64) -> Option<Timestamp> {
     let day: Date = day.parse().ok()?;
     Some(day.checked_add(later.days()).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }

@@ -196,7 +196,7 @@ impl AtMerchant {
     }
 
     /// The sections of the merchant's pages, with their names.
-    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 6] {
+    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 7] {
         let language = self.language;
         [
             ("", language.overview()),
@@ -204,6 +204,7 @@ impl AtMerchant {
             ("/balance", language.balance()),
             ("/disputes", language.disputes()),
             ("/people", language.people()),
+            ("/developers", language.developers()),
             ("/mails", language.mails()),
         ]
     }

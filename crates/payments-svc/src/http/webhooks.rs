@@ -11,7 +11,6 @@ use payments_domain::{
     write::AttemptRow,
 };
 use serde::Serialize;
-use uuid::Uuid;
 
 use super::{
     access::{Caller, Permitted},
@@ -20,9 +19,8 @@ use super::{
     list::{self, Query},
     output::{self, WebhookOutput},
 };
-use crate::{
-    app::{Message, now},
-    web::{Body, Error, Fields, Reported, as_date, as_optional_date, as_text, envelope},
+use crate::web::{
+    Body, Error, Fields, Reported, as_date, as_optional_date, as_text, envelope, json::test_message,
 };
 
 /// Creates an endpoint. The response is the only place where its secret appears. A repeat with the
@@ -151,23 +149,8 @@ pub(super) async fn test(
     body: Body,
 ) -> Result<Response, Error> {
     body.read(|_| Ok(()))?;
-    let id = format!("test_{}", Uuid::new_v4().simple());
-    let event = TestOutput { id: &id, created: now(), kind: "webhook.test", test: true };
-    let body = serde_json::to_vec(&event).unwrap_or_default().into();
-    let message = Message { id, body };
-    let delivery = api.payments.test_webhook(&webhook.resource, message).await?;
+    let delivery = api.payments.test_webhook(&webhook.resource, test_message()).await?;
     Ok(envelope(StatusCode::OK, "delivery", DeliveryOutput::new(delivery)))
-}
-
-/// The message that tests an endpoint. Its type is not in the closed set, because it is no event.
-#[derive(Serialize)]
-struct TestOutput<'a> {
-    id: &'a str,
-    #[serde(serialize_with = "as_date")]
-    created: Timestamp,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    test: bool,
 }
 
 #[derive(Serialize)]

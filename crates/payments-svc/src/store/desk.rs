@@ -2,7 +2,7 @@
 
 use common::sql::{Group as _, Param, Stored as _};
 use payments_domain::{
-    Email, Id, MAX_PAGE_SIZE, MailKind, Merchant, TokenDigest, Transaction, User,
+    App, Email, Id, MAX_PAGE_SIZE, MailKind, Merchant, TokenDigest, Transaction, User,
     write::{NoticeRow, SessionRow},
 };
 
@@ -12,7 +12,13 @@ use super::{Engine, Store, StoreError, reads::LIMIT, rows::Resource as _};
 const IS_MEMBER: &str = "EXISTS (SELECT 1 FROM merchant_users
      WHERE merchant_users.\"user\" = users.id AND accepted IS NOT NULL)";
 
-/// The maximum number of merchants that the desk lists.
+/// A column: whether the user `$1` is a member of every merchant of an app.
+const MANAGES: &str = "NOT EXISTS (SELECT 1 FROM merchant_apps AS every
+     WHERE every.app = apps.id AND NOT EXISTS (SELECT 1 FROM merchant_users
+         WHERE merchant_users.merchant = every.merchant AND merchant_users.\"user\" = $1
+             AND accepted IS NOT NULL))";
+
+/// The maximum number of merchants or apps that the desk lists.
 const MOST: Param<'static> = Param::Int(MAX_PAGE_SIZE as i64);
 
 impl Store {
@@ -98,6 +104,26 @@ impl Store {
         self.query_one(&sql, &[user.param(), merchant.param()], Merchant::of_row).await
     }
 
+    /// The apps of a merchant, newest first, or this one. Each with whether the user is a member of
+    /// all merchants of the app.
+    pub(crate) async fn apps_of_user(
+        &self,
+        user: Id,
+        merchant: Id,
+        app: Option<Id>,
+    ) -> Result<Vec<(App, bool)>, StoreError> {
+        let condition = if app.is_some() { "AND apps.id = $3" } else { "" };
+        let sql = format!(
+            "SELECT {}, {MANAGES} FROM merchant_apps JOIN apps ON apps.id = merchant_apps.app
+             WHERE merchant_apps.merchant = $2 {condition}
+             ORDER BY merchant_apps.app DESC LIMIT {MAX_PAGE_SIZE}",
+            App::of("apps")
+        );
+        let mut params = vec![user.param(), merchant.param()];
+        params.extend(app.as_ref().map(Id::param));
+        self.query_all(&sql, &params, |columns| Ok((App::read(columns)?, columns.read()?))).await
+    }
+
     /// A transaction of this merchant.
     pub(crate) async fn transaction_of_merchant(
         &self,
@@ -171,5 +197,8 @@ mod tests {
         }
         let plan = plan(&database(), &sql);
         assert!(plan.iter().all(|step| !step.starts_with("SCAN")), "{plan:?}");
+        let sql = format!("SELECT {MANAGES} FROM apps WHERE id = $2");
+        let plan = super::super::sqlite::tests::plan(&database(), &sql);
+        assert!(plan.iter().all(|step| !step.starts_with("SCAN ")), "{plan:?}");
     }
 }

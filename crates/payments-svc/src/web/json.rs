@@ -6,10 +6,15 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
+use jiff::Timestamp;
 use payments_domain::{Id, ProcessingError, actions::PaymentConcluded};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
+use uuid::Uuid;
 
-use crate::{app::StoreError, web::Error};
+use crate::{
+    app::{Message, StoreError, now},
+    web::Error,
+};
 
 /// Expected bytes of a response. Axum's `Json` begins with 128, and copies at each growth.
 const LENGTH: usize = 1024;
@@ -115,20 +120,34 @@ pub(crate) fn as_text<S: Serializer>(
 }
 
 /// Serializes a time as RFC 3339 text with milliseconds, in UTC.
-pub(crate) fn as_date<S: Serializer>(
-    value: &jiff::Timestamp,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_date<S: Serializer>(value: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{value:.3}"))
 }
 
 /// Like [`as_date`], with `null` for `None`.
 pub(crate) fn as_optional_date<S: Serializer>(
-    value: &Option<jiff::Timestamp>,
+    value: &Option<Timestamp>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => as_date(value, serializer),
         None => serializer.serialize_none(),
     }
+}
+/// A message that tests an endpoint. Its type is not in the closed set, because it is no event.
+pub(crate) fn test_message() -> Message {
+    let id = format!("test_{}", Uuid::new_v4().simple());
+    let event = TestOutput { id: &id, created: now(), kind: "webhook.test", test: true };
+    let body = serde_json::to_vec(&event).unwrap_or_default().into();
+    Message { id, body }
+}
+
+#[derive(Serialize)]
+struct TestOutput<'a> {
+    id: &'a str,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    test: bool,
 }

@@ -1,4 +1,4 @@
-//! People of a merchant.
+//! People, keys and webhooks.
 
 use blackbox::{
     authenticator::Authenticator, axe, browser::visit, mail::MailServer, payments::minimal,
@@ -13,6 +13,7 @@ async fn members_work_without_a_program() {
     let (ann, mut body) = ("ann@a-shop-with-a-long-name.example", minimal());
     body["test"] = true.into();
     let merchant = service.app().await.merchant_with(&body).await;
+    merchant.pay("EUR", 100).await;
     assert!(!merchant.invite(ann).await);
     let axe = axe::script();
     visit(&link_for(&service, &desk, ann).await, async |page| {
@@ -47,6 +48,21 @@ async fn members_work_without_a_program() {
             .await;
             page.click("main form button").await;
             page.until("$('.rows')").await;
+
+            page.go(&at("/developers")).await;
+            shows("$('.rows a')").await;
+            page.click(".rows a").await;
+            shows("$('fieldset')").await;
+            page.write("[name=name]", "Server").await;
+            page.click("form[action$=keys] button").await;
+            shows("$('.secret')").await;
+            page.click("main a.button").await;
+            page.write("#url", "https://shop.example/events?token=4ac5-91b7-0c8d").await;
+            page.click("[value='payout.booked']").await;
+            page.click("form[action$=webhooks] button").await;
+            shows("$('.secret')").await;
+            page.click("main a.button").await;
+            shows("$('form[action$=replay]')").await;
         }
     })
     .await;

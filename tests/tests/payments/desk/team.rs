@@ -9,7 +9,11 @@ use reqwest::Method;
 use super::browser::{Browser, Page, address, invited, link_of, named, set_up, start};
 
 /// Lets a new user join the merchant who has an authenticator. Returns the e-mail address, too.
-async fn joined(server: &MailServer, service: &Service, merchant: &Merchant) -> (Browser, String) {
+pub(super) async fn joined(
+    server: &MailServer,
+    service: &Service,
+    merchant: &Merchant,
+) -> (Browser, String) {
     let (mut browser, email) = (Browser::at(service), address());
     browser.use_link(&invited(server, merchant, &email).await).await;
     set_up(&mut browser, "").await;
@@ -17,14 +21,14 @@ async fn joined(server: &MailServer, service: &Service, merchant: &Merchant) -> 
 }
 
 /// The value of the first hidden key after this text.
-fn key_after(page: &Page, text: &str) -> String {
+pub(super) fn key_after(page: &Page, text: &str) -> String {
     let (_, rest) = page.text.split_once(text).unwrap_or_else(|| panic!("{text}: {page:?}"));
     let (_, rest) = rest.split_once("name=\"key\" value=\"").unwrap();
     rest.split('"').next().unwrap().to_owned()
 }
 
 /// The ID of the user with this address, as the API shows it.
-async fn user(merchant: &Merchant, email: &str) -> String {
+pub(super) async fn user(merchant: &Merchant, email: &str) -> String {
     let users = merchant.list("/users?limit=9").await;
     let user = users.iter().find(|user| user["email"] == *email).unwrap();
     user["id"].as_str().unwrap().to_owned()
