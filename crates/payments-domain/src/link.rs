@@ -198,11 +198,18 @@ impl LinkSecret {
     /// Whether the link has the signature of this secret. Compares in constant time.
     pub fn has_signed(&self, link: &Link) -> bool {
         let signature = link.signature.as_ref().and_then(|given| hex::decode(&given.0).ok());
-        let Ok(mac) = Hmac::<Sha256>::new_from_slice(self.expose().as_bytes()) else {
-            return false;
-        };
-        let mac = mac.chain_update(link.signed_text());
-        signature.is_some_and(|signature| mac.verify_slice(&signature).is_ok())
+        let given = signature.zip(self.mac(link));
+        given.is_some_and(|(signature, mac)| mac.verify_slice(&signature).is_ok())
+    }
+
+    /// The signature of a link.
+    pub fn sign(&self, link: &Link) -> Option<Signature> {
+        Some(Signature(hex::encode(self.mac(link)?.finalize().into_bytes())))
+    }
+
+    fn mac(&self, link: &Link) -> Option<Hmac<Sha256>> {
+        let mac = Hmac::<Sha256>::new_from_slice(self.expose().as_bytes()).ok()?;
+        Some(mac.chain_update(link.signed_text()))
     }
 }
 

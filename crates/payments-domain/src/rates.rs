@@ -94,6 +94,11 @@ impl Rates {
         self.date
     }
 
+    /// The currencies with a rate, by code.
+    pub fn currencies(&self) -> impl Iterator<Item = Currency> {
+        self.per_euro.keys().copied()
+    }
+
     /// Adds a quote. Returns false if `units` is not a positive decimal number of at most 12
     /// significant digits.
     pub fn quote(&mut self, currency: Currency, units: &str) -> bool {

@@ -27,6 +27,7 @@ mod developers;
 mod disputes;
 mod form;
 mod home;
+mod links;
 mod list;
 mod mails;
 mod movements;
@@ -97,6 +98,7 @@ pub(crate) fn router(
         .route("/account/recovery-codes", post(account::new_recovery_codes))
         .route("/account/sessions/end", post(account::end_other_sessions))
         .route("/code", get(code::form).post(code::enter))
+        .route("/merchants/{merchant}/links", get(links::show))
         .merge(people::routes())
         .merge(developers::routes())
         .merge(webhooks::routes())

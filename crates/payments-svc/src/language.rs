@@ -18,45 +18,45 @@ use self::cldr::Cldr;
 
 /// The text of a language's file.
 macro_rules! file {
-    ($code:literal) => {
-        ($code, include_str!(concat!("../assets/languages/", $code, ".ftl")))
+    ($code:literal, $name:literal) => {
+        ($code, $name, include_str!(concat!("../assets/languages/", $code, ".ftl")))
     };
 }
 
-/// The ISO 639-1 code and the file of each language: English, the other official languages of the
+/// The ISO 639-1 code, the name and the file of each language: English, the other official languages of the
 /// European Union, Norwegian, Icelandic and Ukrainian.
-static FILES: [(&str, &str); 27] = [
-    file!("en"),
-    file!("bg"),
-    file!("cs"),
-    file!("da"),
-    file!("de"),
-    file!("el"),
-    file!("es"),
-    file!("et"),
-    file!("fi"),
-    file!("fr"),
-    file!("ga"),
-    file!("hr"),
-    file!("hu"),
-    file!("is"),
-    file!("it"),
-    file!("lt"),
-    file!("lv"),
-    file!("mt"),
-    file!("nb"),
-    file!("nl"),
-    file!("pl"),
-    file!("pt"),
-    file!("ro"),
-    file!("sk"),
-    file!("sl"),
-    file!("sv"),
-    file!("uk"),
+static FILES: [(&str, &str, &str); 27] = [
+    file!("en", "English"),
+    file!("bg", "Български"),
+    file!("cs", "Čeština"),
+    file!("da", "Dansk"),
+    file!("de", "Deutsch"),
+    file!("el", "Ελληνικά"),
+    file!("es", "Español"),
+    file!("et", "Eesti"),
+    file!("fi", "Suomi"),
+    file!("fr", "Français"),
+    file!("ga", "Gaeilge"),
+    file!("hr", "Hrvatski"),
+    file!("hu", "Magyar"),
+    file!("is", "Íslenska"),
+    file!("it", "Italiano"),
+    file!("lt", "Lietuvių"),
+    file!("lv", "Latviešu"),
+    file!("mt", "Malti"),
+    file!("nb", "Norsk bokmål"),
+    file!("nl", "Nederlands"),
+    file!("pl", "Polski"),
+    file!("pt", "Português"),
+    file!("ro", "Română"),
+    file!("sk", "Slovenčina"),
+    file!("sl", "Slovenščina"),
+    file!("sv", "Svenska"),
+    file!("uk", "Українська"),
 ];
 
 static LANGUAGES: LazyLock<[Language; 27]> =
-    LazyLock::new(|| FILES.map(|(code, text)| Language::new(code, text)));
+    LazyLock::new(|| FILES.map(|(code, _, text)| Language::new(code, text)));
 
 /// Parses the texts of all languages, so that no request has to.
 pub(super) fn load() {
@@ -338,6 +338,15 @@ messages! {
     deliveries "deliveries" ();
     delivered "delivered" ();
     next_attempt "next-attempt" (time);
+    payment_links "payment-links" ();
+    link_text "link-text" ();
+    link_text_error "link-text-error" ();
+    link_once "link-once" ();
+    link_language "link-language" ();
+    link_language_browser "link-language-browser" ();
+    link_unsigned "link-unsigned" ();
+    make_link "make-link" ();
+    payment_link "payment-link" ();
 }
 
 impl Language {
@@ -355,6 +364,11 @@ impl Language {
         let resource = FluentResource::try_new(text.to_owned());
         bundle.add_resource_overriding(resource.unwrap_or_else(|(readable, _)| readable));
         Self { code, bundle, amounts }
+    }
+
+    /// The code of each language, and its name in the language itself.
+    pub(super) fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+        FILES.iter().map(|(code, name, _)| (*code, *name))
     }
 
     pub(super) fn english() -> &'static Self {
@@ -546,7 +560,7 @@ mod tests {
     #[test]
     fn every_language_has_the_same_messages_in_the_same_order() {
         let expected: Vec<_> = MESSAGES.iter().map(|&(id, _)| id).collect();
-        for (code, text) in FILES {
+        for (code, _, text) in FILES {
             let found: Vec<_> =
                 messages(code, text).into_iter().map(|message| message.id.name).collect();
             assert_eq!(found, expected, "{code}");
@@ -555,7 +569,7 @@ mod tests {
 
     #[test]
     fn every_message_has_the_same_variables_in_every_language() {
-        for (code, text) in FILES {
+        for (code, _, text) in FILES {
             for (message, &(id, expected)) in messages(code, text).iter().zip(MESSAGES) {
                 let mut found = BTreeSet::new();
                 variables(message.value.as_ref().unwrap(), &mut found);

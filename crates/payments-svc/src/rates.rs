@@ -59,6 +59,13 @@ impl ExchangeRates {
         }
     }
 
+    /// The common currencies that can be exchanged, by code.
+    pub(crate) fn currencies(&self, terms: &Terms, now: Timestamp) -> Vec<Currency> {
+        let has_rate = |currency: &Currency| self.exchange(*currency, terms, now).is_ok();
+        let is_current = |currency: &Currency| currency.code().parse::<Currency>().is_ok();
+        self.test.currencies().filter(is_current).filter(has_rate).collect()
+    }
+
     /// Like [`Self::exchange`], but accepts old rates, and falls back to the built-in ones. For
     /// events that have happened and must be booked, such as disputes.
     pub(crate) fn latest_exchange(

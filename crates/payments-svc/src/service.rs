@@ -284,6 +284,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let mut desk_address = None;
     if let Some(settings) = desk {
         let (listener, address) = listen("HOST and PAYMENTS_DESK_PORT", at(config.desk_port))?;
+        let settings = settings.with_payment_page(&pos_url);
         let router = desk::router(Arc::clone(&payments), settings, Arc::clone(&traffic), edge);
         servers.push((listener, router));
         desk_address = Some(address);

@@ -12,6 +12,7 @@ mod account;
 mod books;
 mod browser;
 mod developers;
+mod links;
 mod mails;
 mod matrix;
 mod money;

@@ -299,3 +299,15 @@ remove-webhook-hint = Na tuto adresu se už nic neposílá.
 deliveries = Doručení
 delivered = Doručeno
 next-attempt = Další pokus { $time }
+
+## Desk: payment links
+
+payment-links = Platební odkazy
+link-text = Text pro zákazníka
+link-text-error = Použijte méně znaků a jen písmena, číslice a interpunkci.
+link-once = Lze zaplatit jen jednou
+link-language = Jazyk stránky
+link-language-browser = Jako v prohlížeči zákazníka
+link-unsigned = Tento obchod nemá klíč pro odkazy, proto odkazy nejsou podepsané: zákazníci mohou změnit částku. Klíč může vytvořit aplikace.
+make-link = Vytvořit odkaz
+payment-link = Platební odkaz

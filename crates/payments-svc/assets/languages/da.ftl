@@ -298,3 +298,15 @@ remove-webhook-hint = Der sendes ikke mere til denne adresse.
 deliveries = Leveringer
 delivered = Leveret
 next-attempt = Næste forsøg { $time }
+
+## Desk: payment links
+
+payment-links = Betalingslinks
+link-text = Tekst til kunden
+link-text-error = Brug færre tegn, og kun bogstaver, tal og tegnsætning.
+link-once = Kan kun betales én gang
+link-language = Sidens sprog
+link-language-browser = Som i kundens browser
+link-unsigned = Denne butik har ingen nøgle til links, så linkene er ikke signeret: kunder kan ændre beløbet. En app kan oprette nøglen.
+make-link = Lav linket
+payment-link = Betalingslink

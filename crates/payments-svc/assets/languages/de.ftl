@@ -298,3 +298,15 @@ remove-webhook-hint = An diese Adresse wird nichts mehr gesendet.
 deliveries = Zustellungen
 delivered = Zugestellt
 next-attempt = Nächster Versuch { $time }
+
+## Desk: payment links
+
+payment-links = Zahlungslinks
+link-text = Text für den Kunden
+link-text-error = Verwenden Sie weniger Zeichen, und nur Buchstaben, Ziffern und Satzzeichen.
+link-once = Kann nur einmal bezahlt werden
+link-language = Sprache der Seite
+link-language-browser = Wie im Browser des Kunden
+link-unsigned = Dieser Shop hat keinen Schlüssel für Links. Darum sind die Links nicht signiert, und Kunden können den Betrag ändern. Eine App kann den Schlüssel erstellen.
+make-link = Link erstellen
+payment-link = Zahlungslink

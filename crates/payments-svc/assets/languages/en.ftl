@@ -375,3 +375,20 @@ deliveries = Deliveries
 delivered = Delivered
 # $time: a date and a time
 next-attempt = Next attempt { $time }
+
+## Desk: payment links
+
+# A heading and a link: a page that makes links with which customers pay
+payment-links = Payment links
+# The label of a field
+link-text = Text for the customer
+link-text-error = Use fewer characters, and only letters, digits and marks.
+# The label of a checkbox
+link-once = Can be paid only once
+# The label of a list of languages, and its first entry
+link-language = Language of the page
+link-language-browser = As in the customer's browser
+link-unsigned = This shop has no key for links, so the links are not signed: customers can change the amount. An app can make the key.
+# The text of a button
+make-link = Make the link
+payment-link = Payment link

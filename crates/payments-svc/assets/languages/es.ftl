@@ -298,3 +298,15 @@ remove-webhook-hint = No se envía nada más a esta dirección.
 deliveries = Entregas
 delivered = Entregado
 next-attempt = Próximo intento { $time }
+
+## Desk: payment links
+
+payment-links = Enlaces de pago
+link-text = Texto para el cliente
+link-text-error = Use menos caracteres, y solo letras, cifras y signos de puntuación.
+link-once = Solo se puede pagar una vez
+link-language = Idioma de la página
+link-language-browser = Como en el navegador del cliente
+link-unsigned = Esta tienda no tiene clave para enlaces, por lo que no van firmados: los clientes pueden cambiar el importe. Una aplicación puede crear la clave.
+make-link = Crear el enlace
+payment-link = Enlace de pago

@@ -297,3 +297,15 @@ remove-webhook-hint = Sellele aadressile ei saadeta enam midagi.
 deliveries = Kohaletoimetamised
 delivered = Kohale toimetatud
 next-attempt = Järgmine katse { $time }
+
+## Desk: payment links
+
+payment-links = Makselingid
+link-text = Tekst kliendile
+link-text-error = Kasutage vähem märke ning ainult tähti, numbreid ja kirjavahemärke.
+link-once = Saab maksta ainult üks kord
+link-language = Lehe keel
+link-language-browser = Nagu kliendi brauseris
+link-unsigned = Sellel poel ei ole linkide võtit, seega pole lingid allkirjastatud: kliendid saavad summat muuta. Võtme saab luua rakendus.
+make-link = Loo link
+payment-link = Makselink

@@ -297,3 +297,15 @@ remove-webhook-hint = Tähän osoitteeseen ei enää lähetetä mitään.
 deliveries = Toimitukset
 delivered = Toimitettu
 next-attempt = Seuraava yritys { $time }
+
+## Desk: payment links
+
+payment-links = Maksulinkit
+link-text = Teksti asiakkaalle
+link-text-error = Käytä vähemmän merkkejä ja vain kirjaimia, numeroita ja välimerkkejä.
+link-once = Voidaan maksaa vain kerran
+link-language = Sivun kieli
+link-language-browser = Kuten asiakkaan selaimessa
+link-unsigned = Tällä kaupalla ei ole avainta linkeille, joten linkkejä ei allekirjoiteta: asiakkaat voivat muuttaa summaa. Sovellus voi luoda avaimen.
+make-link = Luo linkki
+payment-link = Maksulinkki

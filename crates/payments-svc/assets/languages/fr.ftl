@@ -298,3 +298,15 @@ remove-webhook-hint = Plus rien n’est envoyé à cette adresse.
 deliveries = Livraisons
 delivered = Livré
 next-attempt = Prochain essai { $time }
+
+## Desk: payment links
+
+payment-links = Liens de paiement
+link-text = Texte pour le client
+link-text-error = Utilisez moins de caractères, et seulement des lettres, des chiffres et des signes de ponctuation.
+link-once = Payable une seule fois
+link-language = Langue de la page
+link-language-browser = Comme dans le navigateur du client
+link-unsigned = Cette boutique n’a pas de clé pour les liens : ils ne sont donc pas signés, et les clients peuvent changer le montant. Une application peut créer la clé.
+make-link = Créer le lien
+payment-link = Lien de paiement

@@ -298,3 +298,15 @@ remove-webhook-hint = Ní sheoltar rud ar bith eile chuig an seoladh seo.
 deliveries = Seachadtaí
 delivered = Seachadta
 next-attempt = An chéad iarracht eile { $time }
+
+## Desk: payment links
+
+payment-links = Naisc íocaíochta
+link-text = Téacs don chustaiméir
+link-text-error = Úsáid níos lú carachtar, agus litreacha, digití agus poncaíocht amháin.
+link-once = Ní féidir íoc ach uair amháin
+link-language = Teanga an leathanaigh
+link-language-browser = Mar atá i mbrabhsálaí an chustaiméara
+link-unsigned = Níl eochair ag an siopa seo do naisc, mar sin níl na naisc sínithe: is féidir le custaiméirí an méid a athrú. Is féidir le haip an eochair a chruthú.
+make-link = Cruthaigh an nasc
+payment-link = Nasc íocaíochta

@@ -299,3 +299,15 @@ remove-webhook-hint = Na ovu adresu više se ništa ne šalje.
 deliveries = Dostave
 delivered = Dostavljeno
 next-attempt = Sljedeći pokušaj { $time }
+
+## Desk: payment links
+
+payment-links = Poveznice za plaćanje
+link-text = Tekst za kupca
+link-text-error = Upotrijebite manje znakova, i samo slova, znamenke i interpunkciju.
+link-once = Može se platiti samo jednom
+link-language = Jezik stranice
+link-language-browser = Kao u pregledniku kupca
+link-unsigned = Ova trgovina nema ključ za poveznice, pa poveznice nisu potpisane: kupci mogu promijeniti iznos. Aplikacija može stvoriti ključ.
+make-link = Stvori poveznicu
+payment-link = Poveznica za plaćanje

@@ -297,3 +297,15 @@ remove-webhook-hint = Erre a címre többé nem küldünk semmit.
 deliveries = Kézbesítések
 delivered = Kézbesítve
 next-attempt = Következő kísérlet: { $time }
+
+## Desk: payment links
+
+payment-links = Fizetési linkek
+link-text = Szöveg az ügyfélnek
+link-text-error = Használjon kevesebb karaktert, és csak betűket, számjegyeket és írásjeleket.
+link-once = Csak egyszer fizethető
+link-language = Az oldal nyelve
+link-language-browser = Ahogy az ügyfél böngészőjében
+link-unsigned = Ennek az üzletnek nincs kulcsa a linkekhez, ezért a linkek nincsenek aláírva: az ügyfelek módosíthatják az összeget. A kulcsot egy alkalmazás hozhatja létre.
+make-link = Link létrehozása
+payment-link = Fizetési link

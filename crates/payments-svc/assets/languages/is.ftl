@@ -298,3 +298,15 @@ remove-webhook-hint = Ekkert meira er sent á þetta vistfang.
 deliveries = Sendingar
 delivered = Afhent
 next-attempt = Næsta tilraun { $time }
+
+## Desk: payment links
+
+payment-links = Greiðslutenglar
+link-text = Texti fyrir viðskiptavininn
+link-text-error = Notaðu færri stafi, og aðeins bókstafi, tölustafi og greinarmerki.
+link-once = Aðeins hægt að greiða einu sinni
+link-language = Tungumál síðunnar
+link-language-browser = Eins og í vafra viðskiptavinarins
+link-unsigned = Þessi verslun hefur engan lykil fyrir tengla og því eru þeir ekki undirritaðir: viðskiptavinir geta breytt upphæðinni. Forrit getur búið lykilinn til.
+make-link = Búa til tengilinn
+payment-link = Greiðslutengill

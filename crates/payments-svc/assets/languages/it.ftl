@@ -298,3 +298,15 @@ remove-webhook-hint = Non viene più inviato nulla a questo indirizzo.
 deliveries = Consegne
 delivered = Consegnato
 next-attempt = Prossimo tentativo { $time }
+
+## Desk: payment links
+
+payment-links = Link di pagamento
+link-text = Testo per il cliente
+link-text-error = Usi meno caratteri, e solo lettere, cifre e segni di punteggiatura.
+link-once = Si può pagare una sola volta
+link-language = Lingua della pagina
+link-language-browser = Come nel browser del cliente
+link-unsigned = Questo negozio non ha una chiave per i link, quindi i link non sono firmati: i clienti possono cambiare l’importo. Un’app può creare la chiave.
+make-link = Crea il link
+payment-link = Link di pagamento

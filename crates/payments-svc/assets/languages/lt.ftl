@@ -299,3 +299,15 @@ remove-webhook-hint = Šiuo adresu daugiau nieko nesiunčiama.
 deliveries = Siuntimai
 delivered = Pristatyta
 next-attempt = Kitas bandymas { $time }
+
+## Desk: payment links
+
+payment-links = Mokėjimo nuorodos
+link-text = Tekstas klientui
+link-text-error = Naudokite mažiau ženklų ir tik raides, skaitmenis bei skyrybos ženklus.
+link-once = Galima sumokėti tik vieną kartą
+link-language = Puslapio kalba
+link-language-browser = Kaip kliento naršyklėje
+link-unsigned = Ši parduotuvė neturi nuorodų rakto, todėl nuorodos nepasirašytos: klientai gali pakeisti sumą. Raktą gali sukurti programėlė.
+make-link = Sukurti nuorodą
+payment-link = Mokėjimo nuoroda

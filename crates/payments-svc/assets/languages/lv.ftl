@@ -298,3 +298,15 @@ remove-webhook-hint = Uz šo adresi vairs nekas netiek sūtīts.
 deliveries = Piegādes
 delivered = Piegādāts
 next-attempt = Nākamais mēģinājums { $time }
+
+## Desk: payment links
+
+payment-links = Maksājumu saites
+link-text = Teksts klientam
+link-text-error = Izmantojiet mazāk zīmju un tikai burtus, ciparus un pieturzīmes.
+link-once = Var samaksāt tikai vienreiz
+link-language = Lapas valoda
+link-language-browser = Kā klienta pārlūkprogrammā
+link-unsigned = Šim veikalam nav saišu atslēgas, tāpēc saites nav parakstītas: klienti var mainīt summu. Atslēgu var izveidot lietotne.
+make-link = Izveidot saiti
+payment-link = Maksājuma saite

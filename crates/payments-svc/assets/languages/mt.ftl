@@ -298,3 +298,15 @@ remove-webhook-hint = Ma jintbagħat xejn aktar lil dan l-indirizz.
 deliveries = Konsenji
 delivered = Ikkonsenjat
 next-attempt = L-attentat li jmiss { $time }
+
+## Desk: payment links
+
+payment-links = Ħoloq tal-ħlas
+link-text = Test għall-klijent
+link-text-error = Uża inqas karattri, u ittri, ċifri u sinjali tal-punteġġjatura biss.
+link-once = Jista’ jitħallas darba biss
+link-language = Lingwa tal-paġna
+link-language-browser = Bħal fil-browser tal-klijent
+link-unsigned = Dan il-ħanut m’għandux ċavetta għall-ħoloq, u għalhekk il-ħoloq mhumiex iffirmati: il-klijenti jistgħu jibdlu l-ammont. Applikazzjoni tista’ toħloq iċ-ċavetta.
+make-link = Oħloq il-ħolqa
+payment-link = Ħolqa tal-ħlas

@@ -298,3 +298,15 @@ remove-webhook-hint = Ingenting mer sendes til denne adressen.
 deliveries = Leveringer
 delivered = Levert
 next-attempt = Neste forsøk { $time }
+
+## Desk: payment links
+
+payment-links = Betalingslenker
+link-text = Tekst til kunden
+link-text-error = Bruk færre tegn, og bare bokstaver, tall og skilletegn.
+link-once = Kan bare betales én gang
+link-language = Språket på siden
+link-language-browser = Som i kundens nettleser
+link-unsigned = Denne butikken har ingen nøkkel for lenker, så lenkene er ikke signert: kunder kan endre beløpet. En app kan lage nøkkelen.
+make-link = Lag lenken
+payment-link = Betalingslenke

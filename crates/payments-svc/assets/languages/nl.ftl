@@ -298,3 +298,15 @@ remove-webhook-hint = Er wordt niets meer naar dit adres verzonden.
 deliveries = Bezorgingen
 delivered = Bezorgd
 next-attempt = Volgende poging { $time }
+
+## Desk: payment links
+
+payment-links = Betaallinks
+link-text = Tekst voor de klant
+link-text-error = Gebruik minder tekens, en alleen letters, cijfers en leestekens.
+link-once = Kan maar één keer worden betaald
+link-language = Taal van de pagina
+link-language-browser = Zoals in de browser van de klant
+link-unsigned = Deze winkel heeft geen sleutel voor links, dus de links zijn niet ondertekend: klanten kunnen het bedrag wijzigen. Een app kan de sleutel maken.
+make-link = Link maken
+payment-link = Betaallink

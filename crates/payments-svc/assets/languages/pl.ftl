@@ -298,3 +298,15 @@ remove-webhook-hint = Na ten adres nic już nie jest wysyłane.
 deliveries = Dostarczenia
 delivered = Dostarczono
 next-attempt = Następna próba { $time }
+
+## Desk: payment links
+
+payment-links = Linki do płatności
+link-text = Tekst dla klienta
+link-text-error = Użyj mniej znaków, i tylko liter, cyfr i znaków interpunkcyjnych.
+link-once = Można zapłacić tylko raz
+link-language = Język strony
+link-language-browser = Jak w przeglądarce klienta
+link-unsigned = Ten sklep nie ma klucza do linków, więc linki nie są podpisane: klienci mogą zmienić kwotę. Klucz może utworzyć aplikacja.
+make-link = Utwórz link
+payment-link = Link do płatności

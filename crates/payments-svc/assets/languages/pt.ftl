@@ -298,3 +298,15 @@ remove-webhook-hint = Nada mais é enviado para este endereço.
 deliveries = Entregas
 delivered = Entregue
 next-attempt = Próxima tentativa { $time }
+
+## Desk: payment links
+
+payment-links = Links de pagamento
+link-text = Texto para o cliente
+link-text-error = Use menos caracteres, e apenas letras, algarismos e sinais de pontuação.
+link-once = Só pode ser pago uma vez
+link-language = Idioma da página
+link-language-browser = Como no navegador do cliente
+link-unsigned = Esta loja não tem chave para links, por isso os links não são assinados: os clientes podem alterar o montante. Uma aplicação pode criar a chave.
+make-link = Criar o link
+payment-link = Link de pagamento

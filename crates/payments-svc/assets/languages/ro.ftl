@@ -299,3 +299,15 @@ remove-webhook-hint = Nu se mai trimite nimic la această adresă.
 deliveries = Livrări
 delivered = Livrat
 next-attempt = Următoarea încercare { $time }
+
+## Desk: payment links
+
+payment-links = Linkuri de plată
+link-text = Text pentru client
+link-text-error = Folosiți mai puține caractere, și doar litere, cifre și semne de punctuație.
+link-once = Se poate plăti o singură dată
+link-language = Limba paginii
+link-language-browser = Ca în browserul clientului
+link-unsigned = Acest magazin nu are o cheie pentru linkuri, deci linkurile nu sunt semnate: clienții pot schimba suma. O aplicație poate crea cheia.
+make-link = Creați linkul
+payment-link = Link de plată

@@ -299,3 +299,15 @@ remove-webhook-hint = Na túto adresu sa už nič neposiela.
 deliveries = Doručenia
 delivered = Doručené
 next-attempt = Ďalší pokus { $time }
+
+## Desk: payment links
+
+payment-links = Platobné odkazy
+link-text = Text pre zákazníka
+link-text-error = Použite menej znakov a iba písmená, číslice a interpunkciu.
+link-once = Možno zaplatiť iba raz
+link-language = Jazyk stránky
+link-language-browser = Ako v prehliadači zákazníka
+link-unsigned = Tento obchod nemá kľúč pre odkazy, preto odkazy nie sú podpísané: zákazníci môžu zmeniť sumu. Kľúč môže vytvoriť aplikácia.
+make-link = Vytvoriť odkaz
+payment-link = Platobný odkaz

@@ -299,3 +299,15 @@ remove-webhook-hint = Na ta naslov se ne pošilja ničesar več.
 deliveries = Dostave
 delivered = Dostavljeno
 next-attempt = Naslednji poskus { $time }
+
+## Desk: payment links
+
+payment-links = Plačilne povezave
+link-text = Besedilo za stranko
+link-text-error = Uporabite manj znakov, in samo črke, števke in ločila.
+link-once = Plačati je mogoče samo enkrat
+link-language = Jezik strani
+link-language-browser = Kot v brskalniku stranke
+link-unsigned = Ta trgovina nima ključa za povezave, zato povezave niso podpisane: stranke lahko spremenijo znesek. Ključ lahko ustvari aplikacija.
+make-link = Ustvari povezavo
+payment-link = Plačilna povezava

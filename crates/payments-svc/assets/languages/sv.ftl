@@ -298,3 +298,15 @@ remove-webhook-hint = Inget mer skickas till den här adressen.
 deliveries = Leveranser
 delivered = Levererad
 next-attempt = Nästa försök { $time }
+
+## Desk: payment links
+
+payment-links = Betalningslänkar
+link-text = Text till kunden
+link-text-error = Använd färre tecken, och bara bokstäver, siffror och skiljetecken.
+link-once = Kan bara betalas en gång
+link-language = Sidans språk
+link-language-browser = Som i kundens webbläsare
+link-unsigned = Den här butiken har ingen nyckel för länkar, så länkarna är inte signerade: kunder kan ändra beloppet. En app kan skapa nyckeln.
+make-link = Skapa länken
+payment-link = Betalningslänk

@@ -40,6 +40,11 @@ impl Payments {
         Ok((exchange(currency)?, exchange(terms.pricing.flat.currency)?))
     }
 
+    /// The common currencies in which customers can pay a merchant with these terms.
+    pub(crate) fn currencies(&self, terms: &Terms) -> Vec<Currency> {
+        self.rates.currencies(terms, now())
+    }
+
     /// Books a movement of the transaction that `snapshot` has read.
     pub(super) async fn perform(
         &self,

@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub(super) key: DeskKey,
     /// Captures younger than this are not paid out yet.
     pub(super) payout_delay: Duration,
+    /// The public URL of the payment page, with a slash at the end.
+    pub(super) payment_page: String,
 }
 
 impl Settings {
@@ -28,6 +30,12 @@ impl Settings {
             host: url.host_str().unwrap_or_default().to_owned(),
             key,
             payout_delay,
+            payment_page: String::new(),
         }
+    }
+
+    /// `url` is the public URL of the payment page.
+    pub(crate) fn with_payment_page(self, url: &str) -> Self {
+        Self { payment_page: format!("{}/", url.trim_end_matches('/')), ..self }
     }
 }

@@ -196,13 +196,14 @@ impl AtMerchant {
     }
 
     /// The sections of the merchant's pages, with their names.
-    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 7] {
+    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 8] {
         let language = self.language;
         [
             ("", language.overview()),
             ("/payments", language.payments()),
             ("/balance", language.balance()),
             ("/disputes", language.disputes()),
+            ("/links", language.payment_links()),
             ("/people", language.people()),
             ("/developers", language.developers()),
             ("/mails", language.mails()),

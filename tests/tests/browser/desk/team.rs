@@ -1,4 +1,4 @@
-//! People, keys and webhooks.
+//! People, keys, webhooks, payment links.
 
 use blackbox::{
     authenticator::Authenticator, axe, browser::visit, mail::MailServer, payments::minimal,
@@ -13,6 +13,7 @@ async fn members_work_without_a_program() {
     let (ann, mut body) = ("ann@a-shop-with-a-long-name.example", minimal());
     body["test"] = true.into();
     let merchant = service.app().await.merchant_with(&body).await;
+    merchant.link_secret().await;
     merchant.pay("EUR", 100).await;
     assert!(!merchant.invite(ann).await);
     let axe = axe::script();
@@ -63,6 +64,15 @@ async fn members_work_without_a_program() {
             shows("$('.secret')").await;
             page.click("main a.button").await;
             shows("$('form[action$=replay]')").await;
+
+            page.go(&at("/links")).await;
+            page.click("main form button").await;
+            shows("$('[aria-invalid]')").await;
+            page.write("#amount", "995").await;
+            page.write("#text", "Tea").await;
+            page.click("[name=once]").await;
+            page.click("main form button").await;
+            shows("$('.qr svg')").await;
         }
     })
     .await;
