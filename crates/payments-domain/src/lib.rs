@@ -42,6 +42,7 @@ mod id;
 mod jitter;
 mod ledger;
 mod link;
+mod log;
 mod mail;
 mod merchant;
 mod money;
@@ -88,6 +89,7 @@ pub use id::{Id, IdGenerator};
 pub use ledger::{Account, BalanceLine, LineKind};
 pub(crate) use ledger::{LedgerEntry, Posting, are_balanced};
 pub use link::{DecimalAmount, Link, LinkDigest, LinkSecret};
+pub use log::LogKind;
 pub use mail::{Mail, MailKind};
 pub use merchant::{
     BankChange, Country, Descriptor, Email, Hold, Iban, Merchant, MerchantDetails, MerchantUpdate,

@@ -29,6 +29,7 @@ mod form;
 mod home;
 mod links;
 mod list;
+mod log;
 mod mails;
 mod movements;
 mod next;
@@ -99,6 +100,7 @@ pub(crate) fn router(
         .route("/account/sessions/end", post(account::end_other_sessions))
         .route("/code", get(code::form).post(code::enter))
         .route("/merchants/{merchant}/links", get(links::show))
+        .route("/merchants/{merchant}/log", get(log::show))
         .merge(people::routes())
         .merge(developers::routes())
         .merge(webhooks::routes())

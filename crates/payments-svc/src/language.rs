@@ -347,6 +347,23 @@ messages! {
     link_unsigned "link-unsigned" ();
     make_link "make-link" ();
     payment_link "payment-link" ();
+    log "log" ();
+    operator "operator" ();
+    acquirer "acquirer" ();
+    automatically "automatically" ();
+    fraud_reported "fraud-reported" ();
+    acquirer_refused "acquirer-refused" ();
+    merchant_released "merchant-released" ();
+    bank_changed "bank-changed" ();
+    invited_again "invited-again" ();
+    invitation_accepted "invitation-accepted" ();
+    member_removed "member-removed" ();
+    app_added "app-added" ();
+    app_removed "app-removed" ();
+    key_removed "key-removed" ();
+    webhook_created "webhook-created" ();
+    webhook_changed "webhook-changed" ();
+    webhook_removed "webhook-removed" ();
 }
 
 impl Language {

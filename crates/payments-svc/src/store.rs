@@ -72,6 +72,7 @@ pub(crate) use check::CheckError;
 use check::Scope;
 pub(crate) use common::sqlite::LookUp;
 pub(crate) use deliveries::Endpoint;
+pub(crate) use desk::LogEntry;
 pub(crate) use disputes::DisputeWithCurrency;
 pub(crate) use events::EventFilter;
 pub(crate) use import::import;

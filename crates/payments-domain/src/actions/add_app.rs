@@ -1,5 +1,5 @@
 use crate::{
-    Id,
+    Id, LogKind,
     write::{Action, Batch, MerchantApp, Needs, Rejection},
 };
 
@@ -27,6 +27,7 @@ impl Action for AddApp {
         }
         if !batch.rows.merchant_apps.contains(&(merchant, app)) {
             batch.rows.merchant_apps.insert(MerchantApp { merchant, app, test });
+            batch.log(merchant, LogKind::AppAdded, app);
         }
         Ok(())
     }

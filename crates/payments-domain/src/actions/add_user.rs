@@ -1,7 +1,7 @@
 use sql::group;
 
 use crate::{
-    Email, Id, User,
+    Email, Id, LogKind, User,
     write::{Action, Batch, MerchantUser, Needs, Rejection},
 };
 
@@ -55,6 +55,7 @@ impl Action for AddUser {
         let was_member = batch.rows.merchant_users.contains(&(merchant, user));
         if !was_member {
             batch.rows.merchant_users.insert(MerchantUser { merchant, user, accepted: None });
+            batch.log(merchant, LogKind::UserInvited, user);
         }
         if !was_member && *mail {
             batch.queue_invitation(merchant, user);

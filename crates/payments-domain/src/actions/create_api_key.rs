@@ -1,5 +1,5 @@
 use crate::{
-    ApiKeyDetails, ApiKeyDigest, Id, MAX_API_KEYS, Name,
+    ApiKeyDetails, ApiKeyDigest, Id, LogKind, MAX_API_KEYS, Name,
     write::{Action, ApiKeyRow, Batch, Needs, Rejection},
 };
 
@@ -31,6 +31,7 @@ impl Action for CreateApiKey {
         let (id, name, created, last_used) = (batch.id(), self.name.clone(), batch.now(), None);
         let row = ApiKeyRow { id, app, digest, name: name.clone(), created, last_used };
         batch.rows.api_keys.insert(row);
+        batch.log(app, LogKind::KeyCreated, id);
         Ok(ApiKeyDetails { id, name, created, last_used })
     }
 }

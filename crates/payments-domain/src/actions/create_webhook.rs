@@ -1,5 +1,5 @@
 use crate::{
-    Id, MAX_WEBHOOKS, Progress, Webhook, WebhookDetails, WebhookSecret, WebhookSecrets,
+    Id, LogKind, MAX_WEBHOOKS, Progress, Webhook, WebhookDetails, WebhookSecret, WebhookSecrets,
     write::{Action, Batch, Needs, ProgressRow, Rejection, WEBHOOK_COST, WebhookRow},
 };
 
@@ -34,6 +34,7 @@ impl Action for CreateWebhook {
         batch.rows.webhooks.insert(WebhookRow::new(webhook.clone(), secrets));
         let progress = Progress::new(id);
         batch.rows.webhook_progress.insert(ProgressRow { webhook: id, progress });
+        batch.log(app, LogKind::WebhookCreated, id);
         Ok(webhook)
     }
 }

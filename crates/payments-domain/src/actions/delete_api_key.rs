@@ -1,5 +1,5 @@
 use crate::{
-    Id, MAX_API_KEYS,
+    Id, LogKind, MAX_API_KEYS,
     write::{Action, Batch, Needs, Rejection},
 };
 
@@ -29,6 +29,7 @@ impl Action for DeleteApiKey {
             return Err(Rejection::LastApiKey);
         }
         batch.rows.api_keys.delete(self.key);
+        batch.log(self.app, LogKind::KeyRemoved, self.key);
         Ok(())
     }
 }

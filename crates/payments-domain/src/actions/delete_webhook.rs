@@ -1,5 +1,5 @@
 use crate::{
-    Id,
+    Id, LogKind,
     write::{Action, Batch, Needs, Rejection, WEBHOOK_COST},
 };
 
@@ -30,6 +30,7 @@ impl Action for DeleteWebhook {
         batch.rows.webhook_attempts.retain(|(webhook, _)| *webhook != id);
         batch.rows.retries_of_webhooks.delete(id);
         batch.rows.attempts_of_webhooks.delete(id);
+        batch.log(self.app, LogKind::WebhookRemoved, id);
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
 use crate::{
-    Id,
+    Id, LogKind,
     write::{Action, Batch, Needs, Rejection},
 };
 
@@ -27,6 +27,7 @@ impl Action for RenewInvitation {
         member.filter(|member| member.accepted.is_none()).ok_or(Rejection::NotFound)?;
         batch.end_invitation(merchant, user);
         batch.queue_invitation(merchant, user);
+        batch.log(merchant, LogKind::InvitationRenewed, user);
         Ok(())
     }
 }

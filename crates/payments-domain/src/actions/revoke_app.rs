@@ -1,5 +1,5 @@
 use crate::{
-    Id,
+    Id, LogKind,
     write::{Action, Batch, Needs, Rejection},
 };
 
@@ -27,6 +27,7 @@ impl Action for RevokeApp {
             return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
         }
         batch.rows.merchant_apps.delete((merchant, app));
+        batch.log(merchant, LogKind::AppRemoved, app);
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
 use crate::{
-    Id, MailKind,
+    Id, LogKind, MailKind,
     write::{Action, Batch, Needs, Rejection},
 };
 
@@ -44,6 +44,7 @@ impl Action for RevokeUser {
             batch.rows.mail_choices.delete((merchant, kind, user));
         }
         batch.end_invitation(merchant, user);
+        batch.log(merchant, LogKind::UserRemoved, user);
         Ok(())
     }
 }

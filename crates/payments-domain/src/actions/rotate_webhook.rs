@@ -1,5 +1,5 @@
 use crate::{
-    Id, Webhook, WebhookSecret,
+    Id, LogKind, Webhook, WebhookSecret,
     write::{Action, Batch, Needs, Rejection, WEBHOOK_COST},
 };
 
@@ -23,8 +23,10 @@ impl Action for RotateWebhook {
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<Webhook, Rejection> {
-        batch.change_webhook(self.app, self.webhook, |row, _, now| {
+        let changed = batch.change_webhook(self.app, self.webhook, |row, _, now| {
             row.secrets.rotate(self.secret.clone(), now);
-        })
+        })?;
+        batch.log(self.app, LogKind::WebhookChanged, self.webhook);
+        Ok(changed)
     }
 }

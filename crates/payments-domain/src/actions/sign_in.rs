@@ -1,5 +1,5 @@
 use crate::{
-    Id, LinkKind, MailKind, TokenDigest,
+    Id, LinkKind, LogKind, MailKind, TokenDigest,
     write::{Action, Batch, MailChoice, MerchantUser, Needs, Rejection, SessionRow},
 };
 
@@ -23,6 +23,10 @@ impl Action for SignIn {
         needs.users.insert(self.user);
         let members = self.accepts.iter().map(|merchant| (*merchant, self.user));
         needs.rows.merchant_users.extend(members);
+    }
+
+    fn ids(&self) -> usize {
+        self.accepts.len()
     }
 
     fn cost(&self) -> (usize, usize) {
@@ -54,6 +58,7 @@ impl Action for SignIn {
                         let choice = MailChoice { merchant: *merchant, kind, user: *user };
                         batch.rows.mail_choices.insert(choice);
                     }
+                    batch.log(*merchant, LogKind::InvitationAccepted, *user);
                 }
             }
         }

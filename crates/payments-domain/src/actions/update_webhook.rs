@@ -1,5 +1,5 @@
 use crate::{
-    Id, Webhook, WebhookUpdate,
+    Id, LogKind, Webhook, WebhookUpdate,
     write::{Action, Batch, Needs, Rejection, WEBHOOK_COST},
 };
 
@@ -23,6 +23,9 @@ impl Action for UpdateWebhook {
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<Webhook, Rejection> {
-        batch.change_webhook(self.app, self.webhook, |row, _, _| row.update(&self.update))
+        let changed =
+            batch.change_webhook(self.app, self.webhook, |row, _, _| row.update(&self.update))?;
+        batch.log(self.app, LogKind::WebhookChanged, self.webhook);
+        Ok(changed)
     }
 }

@@ -25,12 +25,12 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, MailRow, NoticeRow,
-    PendingRow, ProgressRow, RecoveryCodeRow, Rejection, RetriesOfWebhook, SessionRow,
+    Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, LogRow, MailRow,
+    NoticeRow, PendingRow, ProgressRow, RecoveryCodeRow, Rejection, RetriesOfWebhook, SessionRow,
     SignInLinkRow, WebhookRow, Write,
 };
 use crate::{
-    AcquirerKey, Actor, EventType, Fact, Id, MAX_LINKS, MAX_SESSIONS, MailKind, Merchant,
+    AcquirerKey, Actor, EventType, Fact, Id, LogKind, MAX_LINKS, MAX_SESSIONS, MailKind, Merchant,
     MovementError, NewEvent, Overflow, Progress, TokenDigest, User, Webhook,
 };
 
@@ -114,6 +114,12 @@ impl Batch {
             self.rows.notices.insert(NoticeRow { id, kind, merchant, app: None, object });
         }
         self.rows.events.insert(event.into());
+    }
+
+    /// Adds what the actor has done to the log of a merchant or an app.
+    pub(crate) fn log(&mut self, owner: Id, kind: LogKind, subject: Id) {
+        let (id, created, actor) = (self.id(), self.loaded.now, self.actor);
+        self.rows.log.insert(LogRow { id, owner, created, actor, kind, subject });
     }
 
     pub fn merchant(&self, id: Id) -> Result<&Merchant, Rejection> {

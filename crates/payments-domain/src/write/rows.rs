@@ -9,12 +9,12 @@ use crate::{
     Account, AcquirerId, AcquirerKey, AcquirerName, Actor, ApiKeyDigest, App, BalanceLine,
     BankChange, Capabilities, Capture, Card, CardOnFile, Currency, CustomData, Decision,
     DeliveryAttempt, Descriptor, DisableReason, Dispute, DisputeState, EventType, FRESH, Fact,
-    Failures, FraudAlert, Hold, Id, LineKind, LinkDigest, LinkKind, LinkSecret, MailKind, Merchant,
-    Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat, PayoutReturn,
-    PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest, Retry,
-    SESSION_IDLE, SESSION_TTL, SandboxClock, SavedCard, SealedSecret, Slice, Step, ThreeDSecure,
-    TokenDigest, TransactionStatus, Transfer, Webhook, WebhookDetails, WebhookSecrets,
-    WebhookUpdate,
+    Failures, FraudAlert, Hold, Id, LineKind, LinkDigest, LinkKind, LinkSecret, LogKind, MailKind,
+    Merchant, Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat,
+    PayoutReturn, PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest,
+    Retry, SESSION_IDLE, SESSION_TTL, SandboxClock, SavedCard, SealedSecret, Slice, Step,
+    ThreeDSecure, TokenDigest, TransactionStatus, Transfer, Webhook, WebhookDetails,
+    WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -59,6 +59,7 @@ rows! {
         refused_voids: RefusedVoid,
         fraud_alerts: FraudAlert,
         events: EventRow,
+        log: LogRow,
         expiry: ExpiryRow,
         facts_positions: FactsPosition,
         payout_runs: PayoutRunRow,
@@ -865,5 +866,21 @@ impl EventRow {
         let Self { transaction, steps, disputed, object, .. } = *self;
         let fact = Fact::new(event_type, transaction, (steps, disputed), object)?;
         Some(NewEvent { id, merchant, created, event_type, actor, fact })
+    }
+}
+
+row! {
+    /// What somebody has done.
+    pub struct LogRow in "log" {
+        key { id: Id = "id" }
+        fixed {
+            /// The merchant, or the app whose keys and webhooks it is about.
+            owner: Id = "owner",
+            created: Timestamp = "created",
+            actor: Actor = ..,
+            kind: LogKind = "kind",
+            /// The user, app, API key or webhook.
+            subject: Id = "subject",
+        }
     }
 }

@@ -310,3 +310,23 @@ link-language-browser = Както в браузъра на клиента
 link-unsigned = Този магазин няма ключ за връзки, затова връзките не са подписани: клиентите могат да променят сумата. Приложение може да създаде ключа.
 make-link = Създаване на връзката
 payment-link = Връзка за плащане
+
+## Desk: log
+
+log = Дневник
+operator = Оператор
+acquirer = Обслужваща банка
+automatically = Автоматично
+fraud-reported = Съмнение за измама
+acquirer-refused = Отказано от обслужващата банка
+merchant-released = Вече не е спряно
+bank-changed = Банковата сметка е променена
+invited-again = Поканен отново
+invitation-accepted = Приета покана
+member-removed = Премахнат член
+app-added = Добавено приложение
+app-removed = Премахнато приложение
+key-removed = Премахнат API ключ
+webhook-created = Създаден webhook
+webhook-changed = Променен webhook
+webhook-removed = Премахнат webhook

@@ -311,3 +311,23 @@ link-language-browser = Jako v prohlížeči zákazníka
 link-unsigned = Tento obchod nemá klíč pro odkazy, proto odkazy nejsou podepsané: zákazníci mohou změnit částku. Klíč může vytvořit aplikace.
 make-link = Vytvořit odkaz
 payment-link = Platební odkaz
+
+## Desk: log
+
+log = Záznamy
+operator = Provozovatel
+acquirer = Zpracovatel
+automatically = Automaticky
+fraud-reported = Podezření na podvod
+acquirer-refused = Odmítnuto zpracovatelem
+merchant-released = Již není pozastaveno
+bank-changed = Bankovní účet změněn
+invited-again = Pozván znovu
+invitation-accepted = Pozvánka přijata
+member-removed = Člen odebrán
+app-added = Aplikace přidána
+app-removed = Aplikace odebrána
+key-removed = Klíč API odebrán
+webhook-created = Webhook vytvořen
+webhook-changed = Webhook změněn
+webhook-removed = Webhook odebrán

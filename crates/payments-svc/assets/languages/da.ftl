@@ -310,3 +310,23 @@ link-language-browser = Som i kundens browser
 link-unsigned = Denne butik har ingen nøgle til links, så linkene er ikke signeret: kunder kan ændre beløbet. En app kan oprette nøglen.
 make-link = Lav linket
 payment-link = Betalingslink
+
+## Desk: log
+
+log = Log
+operator = Operatør
+acquirer = Indløser
+automatically = Automatisk
+fraud-reported = Mistanke om svindel
+acquirer-refused = Afvist af indløseren
+merchant-released = Ikke længere sat i bero
+bank-changed = Bankkonto ændret
+invited-again = Inviteret igen
+invitation-accepted = Invitation accepteret
+member-removed = Medlem fjernet
+app-added = App tilføjet
+app-removed = App fjernet
+key-removed = API-nøgle fjernet
+webhook-created = Webhook oprettet
+webhook-changed = Webhook ændret
+webhook-removed = Webhook fjernet

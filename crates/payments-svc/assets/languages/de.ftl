@@ -310,3 +310,23 @@ link-language-browser = Wie im Browser des Kunden
 link-unsigned = Dieser Shop hat keinen Schlüssel für Links. Darum sind die Links nicht signiert, und Kunden können den Betrag ändern. Eine App kann den Schlüssel erstellen.
 make-link = Link erstellen
 payment-link = Zahlungslink
+
+## Desk: log
+
+log = Protokoll
+operator = Betreiber
+acquirer = Acquirer
+automatically = Automatisch
+fraud-reported = Betrugsverdacht
+acquirer-refused = Vom Acquirer abgelehnt
+merchant-released = Nicht mehr angehalten
+bank-changed = Bankkonto geändert
+invited-again = Erneut eingeladen
+invitation-accepted = Einladung angenommen
+member-removed = Mitglied entfernt
+app-added = App hinzugefügt
+app-removed = App entfernt
+key-removed = API-Schlüssel entfernt
+webhook-created = Webhook erstellt
+webhook-changed = Webhook geändert
+webhook-removed = Webhook entfernt

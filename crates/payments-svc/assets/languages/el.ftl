@@ -310,3 +310,23 @@ link-language-browser = Όπως στο πρόγραμμα περιήγησης 
 link-unsigned = Αυτό το κατάστημα δεν έχει κλειδί για συνδέσμους, γι’ αυτό δεν υπογράφονται: οι πελάτες μπορούν να αλλάξουν το ποσό. Μια εφαρμογή μπορεί να δημιουργήσει το κλειδί.
 make-link = Δημιουργία του συνδέσμου
 payment-link = Σύνδεσμος πληρωμής
+
+## Desk: log
+
+log = Αρχείο καταγραφής
+operator = Διαχειριστής
+acquirer = Αποδέκτης
+automatically = Αυτόματα
+fraud-reported = Υποψία απάτης
+acquirer-refused = Απορρίφθηκε από τον αποδέκτη
+merchant-released = Δεν είναι πλέον σε αναστολή
+bank-changed = Ο τραπεζικός λογαριασμός άλλαξε
+invited-again = Προσκλήθηκε ξανά
+invitation-accepted = Η πρόσκληση έγινε αποδεκτή
+member-removed = Το μέλος αφαιρέθηκε
+app-added = Η εφαρμογή προστέθηκε
+app-removed = Η εφαρμογή αφαιρέθηκε
+key-removed = Το κλειδί API αφαιρέθηκε
+webhook-created = Το webhook δημιουργήθηκε
+webhook-changed = Το webhook άλλαξε
+webhook-removed = Το webhook αφαιρέθηκε

@@ -392,3 +392,27 @@ link-unsigned = This shop has no key for links, so the links are not signed: cus
 # The text of a button
 make-link = Make the link
 payment-link = Payment link
+
+## Desk: log
+
+# A heading and a link: a list of what happened, and who did it
+log = Log
+# Who did something: the operator of the service, the company that carries out card payments, or nobody
+operator = Operator
+acquirer = Acquirer
+automatically = Automatically
+# What happened to a payment or to the shop
+fraud-reported = Suspected fraud
+acquirer-refused = Refused by the acquirer
+merchant-released = No longer on hold
+bank-changed = Bank account changed
+# What happened to the user, app, API key or webhook that follows the message and a colon
+invited-again = Invited again
+invitation-accepted = Invitation accepted
+member-removed = Member removed
+app-added = App added
+app-removed = App removed
+key-removed = API key removed
+webhook-created = Webhook created
+webhook-changed = Webhook changed
+webhook-removed = Webhook removed

@@ -310,3 +310,23 @@ link-language-browser = Como en el navegador del cliente
 link-unsigned = Esta tienda no tiene clave para enlaces, por lo que no van firmados: los clientes pueden cambiar el importe. Una aplicación puede crear la clave.
 make-link = Crear el enlace
 payment-link = Enlace de pago
+
+## Desk: log
+
+log = Registro
+operator = Operador
+acquirer = Adquirente
+automatically = Automáticamente
+fraud-reported = Sospecha de fraude
+acquirer-refused = Rechazado por el adquirente
+merchant-released = Ya no está en suspenso
+bank-changed = Cuenta bancaria cambiada
+invited-again = Invitado de nuevo
+invitation-accepted = Invitación aceptada
+member-removed = Miembro quitado
+app-added = Aplicación añadida
+app-removed = Aplicación quitada
+key-removed = Clave de API quitada
+webhook-created = Webhook creado
+webhook-changed = Webhook cambiado
+webhook-removed = Webhook quitado

@@ -309,3 +309,23 @@ link-language-browser = Nagu kliendi brauseris
 link-unsigned = Sellel poel ei ole linkide võtit, seega pole lingid allkirjastatud: kliendid saavad summat muuta. Võtme saab luua rakendus.
 make-link = Loo link
 payment-link = Makselink
+
+## Desk: log
+
+log = Logi
+operator = Operaator
+acquirer = Makse vastuvõtja
+automatically = Automaatselt
+fraud-reported = Pettuse kahtlus
+acquirer-refused = Makse vastuvõtja keeldus
+merchant-released = Pole enam peatatud
+bank-changed = Pangakonto muudetud
+invited-again = Uuesti kutsutud
+invitation-accepted = Kutse vastu võetud
+member-removed = Liige eemaldatud
+app-added = Rakendus lisatud
+app-removed = Rakendus eemaldatud
+key-removed = API võti eemaldatud
+webhook-created = Veebihaak loodud
+webhook-changed = Veebihaak muudetud
+webhook-removed = Veebihaak eemaldatud

@@ -309,3 +309,23 @@ link-language-browser = Kuten asiakkaan selaimessa
 link-unsigned = Tällä kaupalla ei ole avainta linkeille, joten linkkejä ei allekirjoiteta: asiakkaat voivat muuttaa summaa. Sovellus voi luoda avaimen.
 make-link = Luo linkki
 payment-link = Maksulinkki
+
+## Desk: log
+
+log = Loki
+operator = Operaattori
+acquirer = Maksunvälittäjä
+automatically = Automaattisesti
+fraud-reported = Petosepäily
+acquirer-refused = Maksunvälittäjä hylkäsi
+merchant-released = Ei enää pidossa
+bank-changed = Pankkitili muutettu
+invited-again = Kutsuttu uudelleen
+invitation-accepted = Kutsu hyväksytty
+member-removed = Jäsen poistettu
+app-added = Sovellus lisätty
+app-removed = Sovellus poistettu
+key-removed = API-avain poistettu
+webhook-created = Webhook luotu
+webhook-changed = Webhookia muutettu
+webhook-removed = Webhook poistettu

@@ -310,3 +310,23 @@ link-language-browser = Comme dans le navigateur du client
 link-unsigned = Cette boutique n’a pas de clé pour les liens : ils ne sont donc pas signés, et les clients peuvent changer le montant. Une application peut créer la clé.
 make-link = Créer le lien
 payment-link = Lien de paiement
+
+## Desk: log
+
+log = Journal
+operator = Opérateur
+acquirer = Acquéreur
+automatically = Automatiquement
+fraud-reported = Soupçon de fraude
+acquirer-refused = Refusé par l’acquéreur
+merchant-released = N’est plus en attente
+bank-changed = Compte bancaire modifié
+invited-again = Invité à nouveau
+invitation-accepted = Invitation acceptée
+member-removed = Membre retiré
+app-added = Application ajoutée
+app-removed = Application retirée
+key-removed = Clé d’API retirée
+webhook-created = Webhook créé
+webhook-changed = Webhook modifié
+webhook-removed = Webhook retiré

@@ -310,3 +310,23 @@ link-language-browser = Mar atá i mbrabhsálaí an chustaiméara
 link-unsigned = Níl eochair ag an siopa seo do naisc, mar sin níl na naisc sínithe: is féidir le custaiméirí an méid a athrú. Is féidir le haip an eochair a chruthú.
 make-link = Cruthaigh an nasc
 payment-link = Nasc íocaíochta
+
+## Desk: log
+
+log = Loga
+operator = Oibreoir
+acquirer = Fálaitheoir
+automatically = Go huathoibríoch
+fraud-reported = Amhras calaoise
+acquirer-refused = Diúltaithe ag an bhfálaitheoir
+merchant-released = Níl sé ar fionraí a thuilleadh
+bank-changed = Athraíodh an cuntas bainc
+invited-again = Tugtha cuireadh arís
+invitation-accepted = Glacadh leis an gcuireadh
+member-removed = Baineadh ball
+app-added = Cuireadh aip leis
+app-removed = Baineadh aip
+key-removed = Baineadh eochair API
+webhook-created = Cruthaíodh webhook
+webhook-changed = Athraíodh webhook
+webhook-removed = Baineadh webhook

@@ -311,3 +311,23 @@ link-language-browser = Kao u pregledniku kupca
 link-unsigned = Ova trgovina nema ključ za poveznice, pa poveznice nisu potpisane: kupci mogu promijeniti iznos. Aplikacija može stvoriti ključ.
 make-link = Stvori poveznicu
 payment-link = Poveznica za plaćanje
+
+## Desk: log
+
+log = Zapisnik
+operator = Operater
+acquirer = Prihvatitelj
+automatically = Automatski
+fraud-reported = Sumnja na prijevaru
+acquirer-refused = Odbio prihvatitelj
+merchant-released = Više nije zaustavljeno
+bank-changed = Bankovni račun promijenjen
+invited-again = Ponovno pozvan
+invitation-accepted = Pozivnica prihvaćena
+member-removed = Član uklonjen
+app-added = Aplikacija dodana
+app-removed = Aplikacija uklonjena
+key-removed = API ključ uklonjen
+webhook-created = Webhook stvoren
+webhook-changed = Webhook promijenjen
+webhook-removed = Webhook uklonjen

@@ -309,3 +309,23 @@ link-language-browser = Ahogy az ügyfél böngészőjében
 link-unsigned = Ennek az üzletnek nincs kulcsa a linkekhez, ezért a linkek nincsenek aláírva: az ügyfelek módosíthatják az összeget. A kulcsot egy alkalmazás hozhatja létre.
 make-link = Link létrehozása
 payment-link = Fizetési link
+
+## Desk: log
+
+log = Napló
+operator = Üzemeltető
+acquirer = Elfogadó
+automatically = Automatikusan
+fraud-reported = Csalás gyanúja
+acquirer-refused = Az elfogadó elutasította
+merchant-released = Már nincs felfüggesztve
+bank-changed = Bankszámla módosítva
+invited-again = Újra meghívva
+invitation-accepted = Meghívó elfogadva
+member-removed = Tag eltávolítva
+app-added = Alkalmazás hozzáadva
+app-removed = Alkalmazás eltávolítva
+key-removed = API-kulcs eltávolítva
+webhook-created = Webhook létrehozva
+webhook-changed = Webhook módosítva
+webhook-removed = Webhook eltávolítva

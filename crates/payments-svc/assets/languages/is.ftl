@@ -310,3 +310,23 @@ link-language-browser = Eins og í vafra viðskiptavinarins
 link-unsigned = Þessi verslun hefur engan lykil fyrir tengla og því eru þeir ekki undirritaðir: viðskiptavinir geta breytt upphæðinni. Forrit getur búið lykilinn til.
 make-link = Búa til tengilinn
 payment-link = Greiðslutengill
+
+## Desk: log
+
+log = Atburðaskrá
+operator = Rekstraraðili
+acquirer = Færsluhirðir
+automatically = Sjálfvirkt
+fraud-reported = Grunur um svik
+acquirer-refused = Hafnað af færsluhirði
+merchant-released = Ekki lengur í bið
+bank-changed = Bankareikningi breytt
+invited-again = Boðið aftur
+invitation-accepted = Boð þegið
+member-removed = Meðlimur fjarlægður
+app-added = Forriti bætt við
+app-removed = Forrit fjarlægt
+key-removed = API-lykill fjarlægður
+webhook-created = Vefkrókur búinn til
+webhook-changed = Vefkróki breytt
+webhook-removed = Vefkrókur fjarlægður

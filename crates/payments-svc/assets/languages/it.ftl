@@ -310,3 +310,23 @@ link-language-browser = Come nel browser del cliente
 link-unsigned = Questo negozio non ha una chiave per i link, quindi i link non sono firmati: i clienti possono cambiare l’importo. Un’app può creare la chiave.
 make-link = Crea il link
 payment-link = Link di pagamento
+
+## Desk: log
+
+log = Registro
+operator = Gestore
+acquirer = Acquirer
+automatically = Automaticamente
+fraud-reported = Sospetto di frode
+acquirer-refused = Rifiutato dall’acquirer
+merchant-released = Non più in sospeso
+bank-changed = Conto bancario modificato
+invited-again = Invitato di nuovo
+invitation-accepted = Invito accettato
+member-removed = Membro rimosso
+app-added = App aggiunta
+app-removed = App rimossa
+key-removed = Chiave API rimossa
+webhook-created = Webhook creato
+webhook-changed = Webhook modificato
+webhook-removed = Webhook rimosso

@@ -311,3 +311,23 @@ link-language-browser = Kaip kliento naršyklėje
 link-unsigned = Ši parduotuvė neturi nuorodų rakto, todėl nuorodos nepasirašytos: klientai gali pakeisti sumą. Raktą gali sukurti programėlė.
 make-link = Sukurti nuorodą
 payment-link = Mokėjimo nuoroda
+
+## Desk: log
+
+log = Žurnalas
+operator = Operatorius
+acquirer = Aptarnaujantis bankas
+automatically = Automatiškai
+fraud-reported = Sukčiavimo įtarimas
+acquirer-refused = Atmetė aptarnaujantis bankas
+merchant-released = Nebesustabdyta
+bank-changed = Banko sąskaita pakeista
+invited-again = Pakviestas iš naujo
+invitation-accepted = Kvietimas priimtas
+member-removed = Narys pašalintas
+app-added = Programėlė pridėta
+app-removed = Programėlė pašalinta
+key-removed = API raktas pašalintas
+webhook-created = Webhook sukurtas
+webhook-changed = Webhook pakeistas
+webhook-removed = Webhook pašalintas

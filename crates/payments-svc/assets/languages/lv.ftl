@@ -310,3 +310,23 @@ link-language-browser = Kā klienta pārlūkprogrammā
 link-unsigned = Šim veikalam nav saišu atslēgas, tāpēc saites nav parakstītas: klienti var mainīt summu. Atslēgu var izveidot lietotne.
 make-link = Izveidot saiti
 payment-link = Maksājuma saite
+
+## Desk: log
+
+log = Žurnāls
+operator = Operators
+acquirer = Pieņēmējs
+automatically = Automātiski
+fraud-reported = Aizdomas par krāpšanu
+acquirer-refused = Pieņēmējs noraidīja
+merchant-released = Vairs nav apturēts
+bank-changed = Bankas konts mainīts
+invited-again = Uzaicināts vēlreiz
+invitation-accepted = Uzaicinājums pieņemts
+member-removed = Dalībnieks noņemts
+app-added = Lietotne pievienota
+app-removed = Lietotne noņemta
+key-removed = API atslēga noņemta
+webhook-created = Webhook izveidots
+webhook-changed = Webhook mainīts
+webhook-removed = Webhook noņemts

@@ -310,3 +310,23 @@ link-language-browser = Bħal fil-browser tal-klijent
 link-unsigned = Dan il-ħanut m’għandux ċavetta għall-ħoloq, u għalhekk il-ħoloq mhumiex iffirmati: il-klijenti jistgħu jibdlu l-ammont. Applikazzjoni tista’ toħloq iċ-ċavetta.
 make-link = Oħloq il-ħolqa
 payment-link = Ħolqa tal-ħlas
+
+## Desk: log
+
+log = Reġistru
+operator = Operatur
+acquirer = Akkwirent
+automatically = Awtomatikament
+fraud-reported = Suspett ta’ frodi
+acquirer-refused = Irrifjutat mill-akkwirent
+merchant-released = M’għadux sospiż
+bank-changed = Il-kont tal-bank inbidel
+invited-again = Mistieden mill-ġdid
+invitation-accepted = L-istedina ġiet aċċettata
+member-removed = Membru tneħħa
+app-added = Applikazzjoni miżjuda
+app-removed = Applikazzjoni mneħħija
+key-removed = Ċavetta tal-API mneħħija
+webhook-created = Webhook maħluq
+webhook-changed = Webhook mibdul
+webhook-removed = Webhook imneħħi

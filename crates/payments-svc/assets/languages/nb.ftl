@@ -310,3 +310,23 @@ link-language-browser = Som i kundens nettleser
 link-unsigned = Denne butikken har ingen nøkkel for lenker, så lenkene er ikke signert: kunder kan endre beløpet. En app kan lage nøkkelen.
 make-link = Lag lenken
 payment-link = Betalingslenke
+
+## Desk: log
+
+log = Logg
+operator = Operatør
+acquirer = Innløser
+automatically = Automatisk
+fraud-reported = Mistanke om svindel
+acquirer-refused = Avvist av innløseren
+merchant-released = Ikke lenger på vent
+bank-changed = Bankkonto endret
+invited-again = Invitert på nytt
+invitation-accepted = Invitasjon godtatt
+member-removed = Medlem fjernet
+app-added = App lagt til
+app-removed = App fjernet
+key-removed = API-nøkkel fjernet
+webhook-created = Webhook opprettet
+webhook-changed = Webhook endret
+webhook-removed = Webhook fjernet

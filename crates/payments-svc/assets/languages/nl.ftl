@@ -310,3 +310,23 @@ link-language-browser = Zoals in de browser van de klant
 link-unsigned = Deze winkel heeft geen sleutel voor links, dus de links zijn niet ondertekend: klanten kunnen het bedrag wijzigen. Een app kan de sleutel maken.
 make-link = Link maken
 payment-link = Betaallink
+
+## Desk: log
+
+log = Logboek
+operator = Beheerder
+acquirer = Acquirer
+automatically = Automatisch
+fraud-reported = Vermoeden van fraude
+acquirer-refused = Geweigerd door de acquirer
+merchant-released = Niet meer aangehouden
+bank-changed = Bankrekening gewijzigd
+invited-again = Opnieuw uitgenodigd
+invitation-accepted = Uitnodiging geaccepteerd
+member-removed = Lid verwijderd
+app-added = App toegevoegd
+app-removed = App verwijderd
+key-removed = API-sleutel verwijderd
+webhook-created = Webhook gemaakt
+webhook-changed = Webhook gewijzigd
+webhook-removed = Webhook verwijderd

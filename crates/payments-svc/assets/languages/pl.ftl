@@ -310,3 +310,23 @@ link-language-browser = Jak w przeglądarce klienta
 link-unsigned = Ten sklep nie ma klucza do linków, więc linki nie są podpisane: klienci mogą zmienić kwotę. Klucz może utworzyć aplikacja.
 make-link = Utwórz link
 payment-link = Link do płatności
+
+## Desk: log
+
+log = Dziennik
+operator = Operator
+acquirer = Agent rozliczeniowy
+automatically = Automatycznie
+fraud-reported = Podejrzenie oszustwa
+acquirer-refused = Odrzucone przez agenta rozliczeniowego
+merchant-released = Już nie wstrzymano
+bank-changed = Zmieniono konto bankowe
+invited-again = Zaproszono ponownie
+invitation-accepted = Przyjęto zaproszenie
+member-removed = Usunięto członka
+app-added = Dodano aplikację
+app-removed = Usunięto aplikację
+key-removed = Usunięto klucz API
+webhook-created = Utworzono webhook
+webhook-changed = Zmieniono webhook
+webhook-removed = Usunięto webhook

@@ -310,3 +310,23 @@ link-language-browser = Como no navegador do cliente
 link-unsigned = Esta loja não tem chave para links, por isso os links não são assinados: os clientes podem alterar o montante. Uma aplicação pode criar a chave.
 make-link = Criar o link
 payment-link = Link de pagamento
+
+## Desk: log
+
+log = Registo
+operator = Operador
+acquirer = Adquirente
+automatically = Automaticamente
+fraud-reported = Suspeita de fraude
+acquirer-refused = Recusado pelo adquirente
+merchant-released = Já não está em suspenso
+bank-changed = Conta bancária alterada
+invited-again = Convidado novamente
+invitation-accepted = Convite aceite
+member-removed = Membro removido
+app-added = Aplicação adicionada
+app-removed = Aplicação removida
+key-removed = Chave de API removida
+webhook-created = Webhook criado
+webhook-changed = Webhook alterado
+webhook-removed = Webhook removido

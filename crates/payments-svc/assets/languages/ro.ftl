@@ -311,3 +311,23 @@ link-language-browser = Ca în browserul clientului
 link-unsigned = Acest magazin nu are o cheie pentru linkuri, deci linkurile nu sunt semnate: clienții pot schimba suma. O aplicație poate crea cheia.
 make-link = Creați linkul
 payment-link = Link de plată
+
+## Desk: log
+
+log = Jurnal
+operator = Operator
+acquirer = Acceptator
+automatically = Automat
+fraud-reported = Suspiciune de fraudă
+acquirer-refused = Refuzată de acceptator
+merchant-released = Nu mai este suspendat
+bank-changed = Cont bancar schimbat
+invited-again = Invitat din nou
+invitation-accepted = Invitație acceptată
+member-removed = Membru eliminat
+app-added = Aplicație adăugată
+app-removed = Aplicație eliminată
+key-removed = Cheie API eliminată
+webhook-created = Webhook creat
+webhook-changed = Webhook modificat
+webhook-removed = Webhook eliminat

@@ -311,3 +311,23 @@ link-language-browser = Ako v prehliadači zákazníka
 link-unsigned = Tento obchod nemá kľúč pre odkazy, preto odkazy nie sú podpísané: zákazníci môžu zmeniť sumu. Kľúč môže vytvoriť aplikácia.
 make-link = Vytvoriť odkaz
 payment-link = Platobný odkaz
+
+## Desk: log
+
+log = Záznamy
+operator = Prevádzkovateľ
+acquirer = Spracovateľ
+automatically = Automaticky
+fraud-reported = Podozrenie na podvod
+acquirer-refused = Odmietnuté spracovateľom
+merchant-released = Už nie je pozastavené
+bank-changed = Bankový účet zmenený
+invited-again = Pozvaný znova
+invitation-accepted = Pozvánka prijatá
+member-removed = Člen odobraný
+app-added = Aplikácia pridaná
+app-removed = Aplikácia odobraná
+key-removed = Kľúč API odobraný
+webhook-created = Webhook vytvorený
+webhook-changed = Webhook zmenený
+webhook-removed = Webhook odobraný

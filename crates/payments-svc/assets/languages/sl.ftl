@@ -311,3 +311,23 @@ link-language-browser = Kot v brskalniku stranke
 link-unsigned = Ta trgovina nima ključa za povezave, zato povezave niso podpisane: stranke lahko spremenijo znesek. Ključ lahko ustvari aplikacija.
 make-link = Ustvari povezavo
 payment-link = Plačilna povezava
+
+## Desk: log
+
+log = Dnevnik
+operator = Upravljavec
+acquirer = Pridobitelj
+automatically = Samodejno
+fraud-reported = Sum goljufije
+acquirer-refused = Zavrnil pridobitelj
+merchant-released = Ni več zadržano
+bank-changed = Bančni račun spremenjen
+invited-again = Znova povabljen
+invitation-accepted = Vabilo sprejeto
+member-removed = Član odstranjen
+app-added = Aplikacija dodana
+app-removed = Aplikacija odstranjena
+key-removed = Ključ API odstranjen
+webhook-created = Webhook ustvarjen
+webhook-changed = Webhook spremenjen
+webhook-removed = Webhook odstranjen

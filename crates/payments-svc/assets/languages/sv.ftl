@@ -310,3 +310,23 @@ link-language-browser = Som i kundens webbläsare
 link-unsigned = Den här butiken har ingen nyckel för länkar, så länkarna är inte signerade: kunder kan ändra beloppet. En app kan skapa nyckeln.
 make-link = Skapa länken
 payment-link = Betalningslänk
+
+## Desk: log
+
+log = Logg
+operator = Operatör
+acquirer = Inlösare
+automatically = Automatiskt
+fraud-reported = Misstänkt bedrägeri
+acquirer-refused = Nekad av inlösaren
+merchant-released = Inte längre pausad
+bank-changed = Bankkonto ändrat
+invited-again = Inbjuden igen
+invitation-accepted = Inbjudan godtagen
+member-removed = Medlem borttagen
+app-added = App tillagd
+app-removed = App borttagen
+key-removed = API-nyckel borttagen
+webhook-created = Webhook skapad
+webhook-changed = Webhook ändrad
+webhook-removed = Webhook borttagen

@@ -310,3 +310,23 @@ link-language-browser = Як у браузері клієнта
 link-unsigned = Цей магазин не має ключа для посилань, тому посилання не підписані: клієнти можуть змінити суму. Ключ може створити застосунок.
 make-link = Створити посилання
 payment-link = Платіжне посилання
+
+## Desk: log
+
+log = Журнал
+operator = Оператор
+acquirer = Еквайр
+automatically = Автоматично
+fraud-reported = Підозра на шахрайство
+acquirer-refused = Відхилено еквайром
+merchant-released = Більше не призупинено
+bank-changed = Банківський рахунок змінено
+invited-again = Запрошено знову
+invitation-accepted = Запрошення прийнято
+member-removed = Учасника вилучено
+app-added = Застосунок додано
+app-removed = Застосунок вилучено
+key-removed = Ключ API вилучено
+webhook-created = Вебхук створено
+webhook-changed = Вебхук змінено
+webhook-removed = Вебхук вилучено

@@ -568,6 +568,18 @@ CREATE INDEX events_of_merchants ON events (merchant, id);
 CREATE INDEX rare_events ON events (merchant, type, id)
     WHERE type NOT IN ('transaction.created', 'transaction.captured');
 
+-- What people and apps have done to members, keys and webhooks.
+CREATE TABLE log (
+    id bytea PRIMARY KEY,
+    owner bytea NOT NULL, -- the merchant, or the app whose key or webhook it is
+    created bigint NOT NULL,
+    actor text NOT NULL, -- the kind of whoever did it
+    actor_id bytea, -- the app or user
+    kind text NOT NULL,
+    subject bytea NOT NULL -- the user, app, key or webhook
+);
+CREATE INDEX log_of_owners ON log (owner, id);
+
 -- The endpoints to which apps want events sent.
 CREATE TABLE webhooks (
     id bytea PRIMARY KEY,

@@ -522,6 +522,18 @@ CREATE INDEX events_of_merchants ON events (merchant, id);
 CREATE INDEX rare_events ON events (merchant, type, id)
     WHERE type NOT IN ('transaction.created', 'transaction.captured');
 
+-- What people and apps have done to members, keys and webhooks.
+CREATE TABLE log (
+    id BLOB PRIMARY KEY,
+    owner BLOB NOT NULL, -- the merchant, or the app whose key or webhook it is
+    created INTEGER NOT NULL,
+    actor TEXT NOT NULL, -- the kind of whoever did it
+    actor_id BLOB, -- the app or user
+    kind TEXT NOT NULL,
+    subject BLOB NOT NULL -- the user, app, key or webhook
+) STRICT, WITHOUT ROWID;
+CREATE INDEX log_of_owners ON log (owner, id);
+
 -- The endpoints to which apps want events sent.
 CREATE TABLE webhooks (
     id BLOB PRIMARY KEY,

@@ -9,7 +9,7 @@ use payments_domain::{
 
 use super::{access::Credentials, error::Error, payments::Payments};
 use crate::store::{
-    EventFilter, Found, Member, Owner, Range, Store, StoreError, TransactionFilter,
+    EventFilter, Found, LogEntry, Member, Owner, Range, Store, StoreError, TransactionFilter,
 };
 
 /// Reads one piece of a list.
@@ -121,6 +121,21 @@ impl Payments {
         }
         let app = caller.app.id;
         Ok(self.list(move |store, page_query| store.events(app, filter, page_query)))
+    }
+
+    /// All events of a merchant.
+    pub(crate) fn events_of_merchant(&self, merchant: Id) -> List<Event> {
+        let filter = EventFilter { merchant: Some(merchant), event_type: None };
+        self.list(move |store, page_query| store.events(merchant, filter, page_query))
+    }
+
+    /// What was done to the members of a merchant, and to the keys and webhooks of those of its apps
+    /// that the user manages.
+    pub(crate) async fn log(&self, user: Id, merchant: Id) -> Result<List<LogEntry>, Error> {
+        let apps = self.apps_of_user(user, merchant).await?.into_iter();
+        let apps = apps.filter(|(_, manages)| *manages).map(|(app, _)| app.id);
+        let owners: Vec<Id> = apps.chain([merchant]).collect();
+        Ok(self.list(move |store, page_query| store.log(owners.clone(), page_query)))
     }
 
     async fn about(

@@ -196,7 +196,7 @@ impl AtMerchant {
     }
 
     /// The sections of the merchant's pages, with their names.
-    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 8] {
+    pub(super) fn sections(&self) -> [(&'static str, Cow<'_, str>); 9] {
         let language = self.language;
         [
             ("", language.overview()),
@@ -207,6 +207,7 @@ impl AtMerchant {
             ("/people", language.people()),
             ("/developers", language.developers()),
             ("/mails", language.mails()),
+            ("/log", language.log()),
         ]
     }
 

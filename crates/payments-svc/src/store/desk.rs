@@ -2,11 +2,16 @@
 
 use common::sql::{Group as _, Param, Stored as _};
 use payments_domain::{
-    App, Email, Id, MAX_PAGE_SIZE, MailKind, Merchant, TokenDigest, Transaction, User,
-    write::{NoticeRow, SessionRow},
+    App, Email, Id, MAX_PAGE_SIZE, MailKind, Merchant, PageQuery, TokenDigest, Transaction, User,
+    write::{LogRow, NoticeRow, SessionRow},
 };
 
-use super::{Engine, Store, StoreError, reads::LIMIT, rows::Resource as _};
+use super::{
+    Engine, Store, StoreError,
+    lists::placeholders,
+    reads::LIMIT,
+    rows::{self, Resource as _},
+};
 
 /// A condition: the user of a row is a member of a merchant, and has accepted the invitation.
 const IS_MEMBER: &str = "EXISTS (SELECT 1 FROM merchant_users
@@ -17,6 +22,29 @@ const MANAGES: &str = "NOT EXISTS (SELECT 1 FROM merchant_apps AS every
      WHERE every.app = apps.id AND NOT EXISTS (SELECT 1 FROM merchant_users
          WHERE merchant_users.merchant = every.merchant AND merchant_users.\"user\" = $1
              AND accepted IS NOT NULL))";
+
+/// What somebody has done, with names.
+pub(crate) struct LogEntry {
+    pub(crate) row: LogRow,
+    /// The name of the app, or the e-mail address of the user. `None` for a key or webhook, or if the
+    /// app has no name.
+    pub(crate) subject: Option<String>,
+    pub(crate) actor_name: Option<String>,
+}
+
+/// SQL of a page of the log: the owners, the ID before which it begins, and the maximum number.
+fn log_sql(owners: usize) -> String {
+    format!(
+        "SELECT {}, {}, {} FROM log WHERE owner IN ({}) AND id < ${}
+         ORDER BY id DESC LIMIT ${}",
+        LogRow::of("log"),
+        rows::name_of("log.subject"),
+        rows::actor_name("log"),
+        placeholders(owners),
+        owners + 1,
+        owners + 2
+    )
+}
 
 /// The maximum number of merchants or apps that the desk lists.
 const MOST: Param<'static> = Param::Int(MAX_PAGE_SIZE as i64);
@@ -122,6 +150,22 @@ impl Store {
         let mut params = vec![user.param(), merchant.param()];
         params.extend(app.as_ref().map(Id::param));
         self.query_all(&sql, &params, |columns| Ok((App::read(columns)?, columns.read()?))).await
+    }
+
+    /// A page of the log of merchants and apps, newest first.
+    pub(crate) async fn log(
+        self,
+        owners: Vec<Id>,
+        page_query: PageQuery,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let before = page_query.before.unwrap_or(Id::MAX);
+        let mut params: Vec<Param<'_>> = owners.iter().chain([&before]).map(Id::param).collect();
+        params.push(Param::Int(page_query.limit.into()));
+        self.query_all(&log_sql(owners.len()), &params, |columns| {
+            let (row, subject) = (LogRow::read(columns)?, columns.read()?);
+            Ok(LogEntry { row, subject, actor_name: columns.read()? })
+        })
+        .await
     }
 
     /// A transaction of this merchant.

@@ -153,9 +153,14 @@ impl Resource for LoadedEvent {
 
 /// A column: the name of the app or the e-mail address of the user that is the actor of a row.
 pub(super) fn actor_name(table: &str) -> String {
+    name_of(&format!("{table}.actor_id"))
+}
+
+/// A column: the name of the app or the e-mail address of the user in another column.
+pub(super) fn name_of(id: &str) -> String {
     format!(
-        "coalesce((SELECT apps.name FROM apps WHERE apps.id = {table}.actor_id),
-                  (SELECT users.email FROM users WHERE users.id = {table}.actor_id))"
+        "coalesce((SELECT apps.name FROM apps WHERE apps.id = {id}),
+                  (SELECT users.email FROM users WHERE users.id = {id}))"
     )
 }
 

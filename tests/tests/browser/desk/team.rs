@@ -1,4 +1,4 @@
-//! People, keys, webhooks, payment links.
+//! People, keys, webhooks, payment links and the log.
 
 use blackbox::{
     authenticator::Authenticator, axe, browser::visit, mail::MailServer, payments::minimal,
@@ -73,6 +73,8 @@ async fn members_work_without_a_program() {
             page.click("[name=once]").await;
             page.click("main form button").await;
             shows("$('.qr svg')").await;
+            page.go(&at("/log")).await;
+            shows("$('.log')").await;
         }
     })
     .await;

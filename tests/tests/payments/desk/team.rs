@@ -1,4 +1,4 @@
-//! The people and apps of a merchant.
+//! The people and apps of a merchant, and the log.
 
 use blackbox::{
     mail::MailServer,
@@ -129,4 +129,74 @@ async fn strangers_change_no_people() {
     let page = browser.post(&format!("{own}/{id}/revoke"), &[("key", "1")]).await;
     assert_eq!(page.status, 404, "{page:?}");
     assert_eq!(other.list("/users?limit=9").await.len(), 1);
+}
+
+#[tokio::test]
+async fn the_log_says_what_happened_and_who_did_it() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (merchant, other) = (named(&service, "Corner shop").await, named(&service, "Other").await);
+    let bob = address();
+    let (mut browser, ann) = joined(&server, &service, &merchant).await;
+    let payment = merchant.pay("EUR", 995).await;
+    payment.capture(995).await;
+    let at = |section: &str| format!("/merchants/{}/{section}", merchant.id);
+    let app = format!("developers/{}", merchant.app.id);
+    let id = async || user(&merchant, &bob).await;
+    for (path, form) in [
+        (at("people"), vec![("email", &*bob)]),
+        (at(&format!("{app}/keys")), vec![("name", "Server")]),
+        (at(&format!("{app}/webhooks")), vec![("url", "https://shop.example/")]),
+    ] {
+        assert!(browser.post(&path, &form).await.status < 400, "{path}");
+    }
+    let form = [("key", "1")];
+    for action in ["renew", "revoke"] {
+        let path = at(&format!("people/{}/{action}", id().await));
+        assert_eq!(browser.post(&path, &form).await.status, 303);
+    }
+    let page = browser.get(&at("log")).await;
+    let lines = page.text.split("<li>").skip(1).map(|line| {
+        let line = line.split("</li>").next().unwrap().replace("</", "<");
+        let texts = line.split('<').filter_map(|part| part.split_once('>'));
+        texts
+            .map(|(_, text)| text.trim())
+            .filter(|text| !text.is_empty())
+            .skip(1)
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    let lines: Vec<String> = lines.skip_while(|line| !line.contains(&bob)).collect();
+    let payment_id = &payment.id;
+    let expected = [format!("Member removed: {bob} {ann}"), format!("Invited again: {bob} {ann}")];
+    assert_eq!(lines[..2], expected, "{lines:?}");
+    assert!(lines[2].starts_with("Webhook created: ") && lines[2].ends_with(&ann), "{lines:?}");
+    assert!(lines[3].starts_with("API key created: ") && lines[3].ends_with(&ann), "{lines:?}");
+    let expected = [
+        format!("Invited: {bob} {ann}"),
+        format!("Captured: {payment_id} a test"),
+        format!("Authorized: {payment_id} Automatically"),
+        format!("Invitation accepted: {ann} {ann}"),
+        format!("Invited: {ann} a test"),
+    ];
+    assert_eq!(lines[4..], expected, "{lines:?}");
+    assert!(page.text.contains(&at(&format!("payments/{payment_id}"))));
+
+    // What belongs to apps of other merchants is for their members.
+    other.add(&merchant.app).await;
+    assert!(!browser.get(&at("log")).await.text.contains("Webhook created"));
+    assert_eq!(browser.get(&format!("/merchants/{}/log", other.id)).await.status, 404);
+    for _ in 0..26 {
+        merchant.pay("EUR", 100).await.void(100).await;
+        merchant.invite(&address()).await;
+    }
+    let (mut query, mut sizes) = (String::new(), Vec::new());
+    loop {
+        let page = browser.get(&format!("{}{query}", at("log"))).await;
+        sizes.push(page.text.matches("<li><time").count());
+        let Some((_, rest)) = page.text.split_once("href=\"?before=") else { break };
+        query = format!("?before={}", &rest[..24]);
+    }
+    assert_eq!(sizes, [50, 3 * 26 + 7 - 50]);
+    service.stop().await.agrees().await;
 }
