@@ -101,9 +101,41 @@ pub(crate) fn router(
         .route("/code", get(code::form).post(code::enter))
         .route("/merchants/{merchant}/links", get(links::show))
         .route("/merchants/{merchant}/log", get(log::show))
-        .merge(people::routes())
-        .merge(developers::routes())
-        .merge(webhooks::routes())
+        .route("/merchants/{merchant}/people", get(people::show).post(people::invite))
+        .route("/merchants/{merchant}/people/{user}/renew", post(people::renew))
+        .route("/merchants/{merchant}/people/{user}/revoke", get(people::ask).post(people::revoke))
+        .route(
+            "/merchants/{merchant}/people/apps/{app}/revoke",
+            get(people::ask_app).post(people::revoke_app),
+        )
+        .route("/merchants/{merchant}/developers", get(developers::list))
+        .route("/merchants/{merchant}/developers/{app}", get(developers::show))
+        .route("/merchants/{merchant}/developers/{app}/keys", post(developers::create))
+        .route(
+            "/merchants/{merchant}/developers/{app}/keys/{key}/revoke",
+            get(developers::ask).post(developers::revoke),
+        )
+        .route("/merchants/{merchant}/developers/{app}/webhooks", post(webhooks::create))
+        .route(
+            "/merchants/{merchant}/developers/{app}/webhooks/{webhook}",
+            get(webhooks::show).post(webhooks::update),
+        )
+        .route(
+            "/merchants/{merchant}/developers/{app}/webhooks/{webhook}/test",
+            post(webhooks::test),
+        )
+        .route(
+            "/merchants/{merchant}/developers/{app}/webhooks/{webhook}/rotate",
+            post(webhooks::rotate),
+        )
+        .route(
+            "/merchants/{merchant}/developers/{app}/webhooks/{webhook}/replay",
+            post(webhooks::replay),
+        )
+        .route(
+            "/merchants/{merchant}/developers/{app}/webhooks/{webhook}/delete",
+            get(webhooks::ask).post(webhooks::delete),
+        )
         .route("/sign-in", get(sign_in::form).post(sign_in::request))
         .route("/link/{token}", get(sign_in::open_link).post(sign_in::use_link))
         .route("/sign-out", post(sign_in::sign_out))

@@ -4,11 +4,9 @@ use std::{borrow::Cow, ops::Deref};
 
 use askama::Template;
 use axum::{
-    Router,
     extract::{FromRequest, FromRequestParts, Request},
     http::{StatusCode, request::Parts},
     response::{IntoResponse as _, Response},
-    routing::{get, post},
 };
 use payments_domain::{
     ApiKey, ApiKeyDetails, App, Id, Name, Webhook,
@@ -30,15 +28,6 @@ use super::{
     webhooks::{self, Endpoint},
 };
 use crate::{app, web::Error};
-
-pub(super) fn routes() -> Router<Desk> {
-    let app = "/merchants/{merchant}/developers/{app}";
-    Router::new()
-        .route("/merchants/{merchant}/developers", get(list))
-        .route(app, get(show))
-        .route(&format!("{app}/keys"), post(create))
-        .route(&format!("{app}/keys/{{key}}/revoke"), get(ask).post(revoke))
-}
 
 /// A user at an app of the merchant whose keys and webhooks they may manage. Another app does not
 /// exist.
@@ -155,12 +144,12 @@ fn key_name(key: &ApiKeyDetails) -> String {
     key.name.as_ref().map_or_else(|| key.id.to_string(), |name| name.as_str().to_owned())
 }
 
-async fn list(at: AtMerchant) -> Result<Response, Error> {
+pub(super) async fn list(at: AtMerchant) -> Result<Response, Error> {
     let apps = &*at.payments().apps_of_user(at.user(), at.merchant.id).await?;
     Ok(view::page(StatusCode::OK, &DevelopersPage { at: &at, apps }))
 }
 
-async fn show(at: AtApp) -> Result<Response, Error> {
+pub(super) async fn show(at: AtApp) -> Result<Response, Error> {
     page(&at, &at.app, Endpoint::default(), None).await
 }
 
@@ -180,7 +169,7 @@ pub(super) async fn page<'a>(
     Ok(view::page(status, &AppPage { at, app, keys, webhooks, endpoint, refusal }))
 }
 
-async fn create(form: AppForm) -> Result<Response, Error> {
+pub(super) async fn create(form: AppForm) -> Result<Response, Error> {
     let (at, app, language) = (&form.at, &form.app, form.at.language);
     let refused = async |reason| page(at, app, Endpoint::default(), Some(reason)).await;
     let name = match form.text("name") {
@@ -202,7 +191,7 @@ async fn create(form: AppForm) -> Result<Response, Error> {
     Ok(view::page(StatusCode::OK, &SecretPage { at, heading, secret, back }))
 }
 
-async fn ask(at: AtApp, Ids([_, key]): Ids<2>) -> Result<Response, Error> {
+pub(super) async fn ask(at: AtApp, Ids([_, key]): Ids<2>) -> Result<Response, Error> {
     let row = at.payments().row::<ApiKeyRow>(&key).await?.filter(|row| row.app == at.app.id);
     let ApiKeyRow { id, name, created, last_used, .. } = row.ok_or(app::Error::NotFound)?;
     let name = key_name(&ApiKeyDetails { id, name, created, last_used });
@@ -211,7 +200,7 @@ async fn ask(at: AtApp, Ids([_, key]): Ids<2>) -> Result<Response, Error> {
     Ok(ConfirmPage { at: &at, question, hint, action, back }.show())
 }
 
-async fn revoke(Ids([_, key]): Ids<2>, form: AppForm) -> Result<Response, Error> {
+pub(super) async fn revoke(Ids([_, key]): Ids<2>, form: AppForm) -> Result<Response, Error> {
     let (at, app) = (&form.at, &form.app);
     match form.write(DeleteApiKey { app: app.id, key }).await {
         Err(app::Error::Invalid(_)) => {

@@ -3,13 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use axum::{
-    Router,
-    extract::RawQuery,
-    http::StatusCode,
-    response::Response,
-    routing::{get, post},
-};
+use axum::{extract::RawQuery, http::StatusCode, response::Response};
 use payments_domain::{
     App, Email, Name, User,
     actions::{RevokeApp, RevokeUser},
@@ -17,7 +11,6 @@ use payments_domain::{
 };
 
 use super::{
-    Desk,
     confirm::ConfirmPage,
     form::{Form, key},
     list::{PAGE, Page, before},
@@ -30,15 +23,6 @@ use crate::{
     app::{self, Member, now},
     web::Error,
 };
-
-pub(super) fn routes() -> Router<Desk> {
-    let people = "/merchants/{merchant}/people";
-    Router::new()
-        .route(people, get(show).post(invite))
-        .route(&format!("{people}/{{user}}/renew"), post(renew))
-        .route(&format!("{people}/{{user}}/revoke"), get(ask).post(revoke))
-        .route(&format!("{people}/apps/{{app}}/revoke"), get(ask_app).post(revoke_app))
-}
 
 #[derive(Template)]
 #[template(path = "desk/people.html")]
@@ -82,7 +66,7 @@ pub(super) fn app_name(app: &App) -> String {
     name.map_or_else(|| app.id.to_string(), str::to_owned)
 }
 
-async fn show(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
+pub(super) async fn show(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
     page(&at, query.as_deref(), None, None).await
 }
 
@@ -109,7 +93,7 @@ fn back(at: &AtMerchant) -> Response {
 }
 
 /// Invites a user. Does nothing for one who is a member.
-async fn invite(form: Form) -> Result<Response, Error> {
+pub(super) async fn invite(form: Form) -> Result<Response, Error> {
     let (at, typed) = (&form.at, form.text("email"));
     let Ok(email) = Email::new(&typed) else { return page(at, None, Some(&typed), None).await };
     let payments = at.payments();
@@ -118,7 +102,7 @@ async fn invite(form: Form) -> Result<Response, Error> {
     Ok(back(at))
 }
 
-async fn renew(Ids([user]): Ids<1>, form: Form) -> Result<Response, Error> {
+pub(super) async fn renew(Ids([user]): Ids<1>, form: Form) -> Result<Response, Error> {
     let (at, payments) = (&form.at, form.at.payments());
     let about = (at.merchant.id, user);
     let renew = async |keyed| payments.renew_invitation(at.actor(), about, keyed).await;
@@ -126,7 +110,7 @@ async fn renew(Ids([user]): Ids<1>, form: Form) -> Result<Response, Error> {
     Ok(back(at))
 }
 
-async fn ask(at: AtMerchant, Ids([user]): Ids<1>) -> Result<Response, Error> {
+pub(super) async fn ask(at: AtMerchant, Ids([user]): Ids<1>) -> Result<Response, Error> {
     let payments = at.payments();
     let member = payments.row::<MerchantUser>(&(at.merchant.id, user)).await?;
     member.ok_or(app::Error::NotFound)?;
@@ -140,7 +124,7 @@ async fn ask(at: AtMerchant, Ids([user]): Ids<1>) -> Result<Response, Error> {
     Ok(ConfirmPage { at, question, hint, action, back }.show())
 }
 
-async fn revoke(Ids([user]): Ids<1>, form: Form) -> Result<Response, Error> {
+pub(super) async fn revoke(Ids([user]): Ids<1>, form: Form) -> Result<Response, Error> {
     let (at, merchant) = (&form.at, form.at.merchant.id);
     match form.write(RevokeUser { merchant, user, keeps_last: true }).await {
         Err(app::Error::Invalid(_)) => page(at, None, None, Some(at.language.last_member())).await,
@@ -151,7 +135,7 @@ async fn revoke(Ids([user]): Ids<1>, form: Form) -> Result<Response, Error> {
     }
 }
 
-async fn ask_app(at: AtMerchant, Ids([app]): Ids<1>) -> Result<Response, Error> {
+pub(super) async fn ask_app(at: AtMerchant, Ids([app]): Ids<1>) -> Result<Response, Error> {
     let payments = at.payments();
     let member = payments.row::<MerchantApp>(&(at.merchant.id, app)).await?;
     member.ok_or(app::Error::NotFound)?;
@@ -162,7 +146,7 @@ async fn ask_app(at: AtMerchant, Ids([app]): Ids<1>) -> Result<Response, Error> 
     Ok(ConfirmPage { at, question, hint, action, back }.show())
 }
 
-async fn revoke_app(Ids([app]): Ids<1>, form: Form) -> Result<Response, Error> {
+pub(super) async fn revoke_app(Ids([app]): Ids<1>, form: Form) -> Result<Response, Error> {
     form.write(RevokeApp { merchant: form.at.merchant.id, app }).await?;
     Ok(back(&form.at))
 }

@@ -3,12 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use axum::{
-    Router,
-    http::StatusCode,
-    response::Response,
-    routing::{get, post},
-};
+use axum::{http::StatusCode, response::Response};
 use payments_domain::{
     Delivery, DisableReason, EventType, EventTypes, Id, MAX_RECORDED_ATTEMPTS, PageQuery, Webhook,
     WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl,
@@ -17,7 +12,6 @@ use payments_domain::{
 };
 
 use super::{
-    Desk,
     confirm::ConfirmPage,
     developers::{self, AppForm, AtApp, SecretPage, app_page},
     form::{Form, key},
@@ -32,18 +26,6 @@ use crate::{
     language::Language,
     web::{Error, json::test_message},
 };
-
-pub(super) fn routes() -> Router<Desk> {
-    let webhooks = "/merchants/{merchant}/developers/{app}/webhooks";
-    let webhook = format!("{webhooks}/{{webhook}}");
-    Router::new()
-        .route(webhooks, post(create))
-        .route(&webhook, get(show).post(update))
-        .route(&format!("{webhook}/test"), post(test))
-        .route(&format!("{webhook}/rotate"), post(rotate))
-        .route(&format!("{webhook}/replay"), post(replay))
-        .route(&format!("{webhook}/delete"), get(ask).post(delete))
-}
 
 /// The part of a form with the address and the events of a webhook.
 #[derive(Default)]
@@ -142,7 +124,7 @@ fn webhook_page(webhook: &Webhook) -> String {
     format!("/developers/{}/webhooks/{}", webhook.app, webhook.id)
 }
 
-async fn create(form: AppForm) -> Result<Response, Error> {
+pub(super) async fn create(form: AppForm) -> Result<Response, Error> {
     let (at, app) = (&form.at, &form.app);
     let (url, types) = match Endpoint::read(&form) {
         Ok(read) => read,
@@ -171,7 +153,7 @@ async fn show_secret(
     Ok(view::page(StatusCode::OK, &SecretPage { at, heading, secret, back }))
 }
 
-async fn show(at: AtApp, Ids([_, webhook]): Ids<2>) -> Result<Response, Error> {
+pub(super) async fn show(at: AtApp, Ids([_, webhook]): Ids<2>) -> Result<Response, Error> {
     let webhook = at.payments().webhook_of_app(at.app.id, webhook).await?;
     page(&at, &webhook, None, Shown::default()).await
 }
@@ -203,7 +185,7 @@ async fn page(
     Ok(view::page(status, &page))
 }
 
-async fn update(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
+pub(super) async fn update(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
     let (at, app) = (&form.at, form.app.id);
     let webhook = at.payments().webhook_of_app(app, webhook).await?;
     let (url, types) = match Endpoint::read(&form) {
@@ -217,20 +199,20 @@ async fn update(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Er
 }
 
 /// Sends a test at each request: it changes nothing.
-async fn test(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
+pub(super) async fn test(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
     let payments = form.at.payments();
     let webhook = payments.webhook_of_app(form.app.id, webhook).await?;
     let tested = Some(payments.test_webhook(&webhook, test_message()).await?);
     page(&form.at, &webhook, None, Shown { tested, wrong_day: false }).await
 }
 
-async fn rotate(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
+pub(super) async fn rotate(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
     let secret = WebhookSecret::new(form.random());
     let action = RotateWebhook { app: form.app.id, webhook, secret: secret.clone() };
     show_secret(&form, form.write(action).await?, &secret).await
 }
 
-async fn replay(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
+pub(super) async fn replay(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
     let (at, app) = (&form.at, form.app.id);
     let webhook = at.payments().webhook_of_app(app, webhook).await?;
     let Some(from) = beginning(&form.text("from"), 0).filter(|from| *from <= now()) else {
@@ -240,14 +222,14 @@ async fn replay(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Er
     Ok(at.at_merchant(&webhook_page(&webhook)))
 }
 
-async fn ask(at: AtApp, Ids([_, webhook]): Ids<2>) -> Result<Response, Error> {
+pub(super) async fn ask(at: AtApp, Ids([_, webhook]): Ids<2>) -> Result<Response, Error> {
     let webhook = at.payments().webhook_of_app(at.app.id, webhook).await?;
     let question = at.language.remove(webhook.details.url.as_str());
     let (hint, action) = (at.language.remove_webhook_hint(), at.language.remove_button());
     Ok(ConfirmPage { at: &at, question, hint, action, back: &webhook_page(&webhook) }.show())
 }
 
-async fn delete(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
+pub(super) async fn delete(Ids([_, webhook]): Ids<2>, form: AppForm) -> Result<Response, Error> {
     form.write(DeleteWebhook { app: form.app.id, webhook }).await?;
     Ok(form.at.at_merchant(&app_page(&form.app)))
 }
