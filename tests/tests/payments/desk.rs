@@ -17,6 +17,7 @@ mod mails;
 mod matrix;
 mod money;
 mod team;
+mod walk;
 
 use browser::{
     Browser, DESK, Page, address, command, invited, link_of, named, place, signed_in, start,

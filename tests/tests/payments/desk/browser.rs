@@ -16,7 +16,11 @@ pub(super) async fn start(server: &MailServer) -> Service {
 }
 
 pub(super) fn place(server: &MailServer) -> Stopped {
-    Stopped::new(&[])
+    with_desk(server, Stopped::new(&[]))
+}
+
+pub(super) fn with_desk(server: &MailServer, place: Stopped) -> Stopped {
+    place
         .with("PAYMENTS_SMTP_URL", &server.url())
         .with("PAYMENTS_MAIL_FROM", "Payments <payments@service.example>")
         .with("PAYMENTS_DESK_PORT", "0")

@@ -12,23 +12,23 @@ use tokio::time::{Duration, sleep, timeout};
 use super::browser::{Browser, Page, named, signed_in, start};
 
 /// A payment, as a user sees it.
-struct Shown<'a> {
+pub(super) struct Shown<'a> {
     payment: &'a Transaction,
     path: String,
 }
 
 impl<'a> Shown<'a> {
-    fn of(merchant: &Merchant, payment: &'a Transaction) -> Self {
+    pub(super) fn of(merchant: &Merchant, payment: &'a Transaction) -> Self {
         Self { payment, path: format!("/merchants/{}/payments/{}", merchant.id, payment.id) }
     }
 
     /// The page that asks to confirm the movement.
-    async fn ask(&self, browser: &mut Browser, movement: &str, amount: &str) -> Page {
+    pub(super) async fn ask(&self, browser: &mut Browser, movement: &str, amount: &str) -> Page {
         browser.get(&format!("{}/{movement}?amount={amount}", self.path)).await
     }
 
     /// Sends the form of this page.
-    async fn confirm(&self, browser: &mut Browser, movement: &str, page: &Page) -> Page {
+    pub(super) async fn confirm(&self, browser: &mut Browser, movement: &str, page: &Page) -> Page {
         let (steps, amount) = (hidden(page, "steps"), hidden(page, "amount"));
         let form = [("steps", &*steps), ("amount", &*amount)];
         browser.post(&format!("{}/{movement}", self.path), &form).await
@@ -43,7 +43,7 @@ impl<'a> Shown<'a> {
 }
 
 /// The value of a hidden field.
-fn hidden(page: &Page, name: &str) -> String {
+pub(super) fn hidden(page: &Page, name: &str) -> String {
     let (_, rest) = page
         .text
         .split_once(&format!("name=\"{name}\" value=\""))
