@@ -122,7 +122,9 @@ impl BatchTester {
     /// Executes actions in one batch.
     fn execute_at_once(&mut self, actions: Vec<Box<dyn AnyAction>>) -> Vec<WriteResult> {
         let writes: Vec<Write> = actions.into_iter().map(Write::from).collect();
-        let drawn = ids(self.next_id, writes.iter().map(|write| write.action.ids()).sum());
+        let count = writes.iter().map(|write| write.action.ids()).sum();
+        let drawn = ids(self.next_id, count);
+        self.next_id += u64::try_from(count).unwrap();
         let known = self.tables.load(&Needs::of(&writes), (at(99), drawn), (SHARDS, 0));
         let (answers, changes) = decide(known, &writes.iter().collect::<Vec<_>>()).unwrap();
         self.tables.apply(changes);
