@@ -26,7 +26,7 @@ mod webhooks;
 
 pub(crate) use access::{Accessible, Credentials};
 pub(crate) use api_keys::new_api_key;
-pub(crate) use authenticators::{Account, Entered, RecoveryCodes};
+pub(crate) use authenticators::{Account, RecoveryCodes, Refused};
 pub(crate) use cards::{RecurringPayment, StoredCard};
 pub(crate) use charges::Charge;
 pub(crate) use declines::{Attempt, Declines, Origin};

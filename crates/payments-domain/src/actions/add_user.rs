@@ -1,7 +1,7 @@
 use sql::group;
 
 use crate::{
-    Email, Id, LogKind, User,
+    Email, Id, LogKind, MailKind, User,
     write::{Action, Batch, MerchantUser, Needs, Rejection},
 };
 
@@ -58,7 +58,7 @@ impl Action for AddUser {
             batch.log(merchant, LogKind::UserInvited, user);
         }
         if !was_member && *mail {
-            batch.queue_invitation(merchant, user);
+            batch.queue_mail(MailKind::Invitation, user, merchant, None);
         }
         Ok(UserAdded { was_member })
     }

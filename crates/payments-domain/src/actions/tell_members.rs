@@ -1,8 +1,6 @@
-use jiff::Timestamp;
-
 use crate::{
     Id,
-    write::{Action, Batch, MailRow, Needs, NoticeRow, Rejection},
+    write::{Action, Batch, Needs, NoticeRow, Rejection},
 };
 
 /// Queue a mail about a notice to each of these members, and delete the notice.
@@ -33,20 +31,7 @@ impl Action for TellMembers {
         let NoticeRow { id: notice, kind, object, .. } = notice.ok_or(Rejection::NotFound)?;
         batch.rows.notices.delete(notice);
         for &(user, merchant) in &self.members {
-            let (id, actor, created) = (batch.id(), batch.actor, batch.now());
-            batch.rows.mails.insert(MailRow {
-                id,
-                kind,
-                user,
-                merchant: Some(merchant),
-                object,
-                actor,
-                browser: None,
-                language: None,
-                created,
-                attempts: 0,
-                due: Timestamp::UNIX_EPOCH,
-            });
+            batch.queue_mail(kind, user, merchant, object);
         }
         Ok(())
     }

@@ -130,15 +130,21 @@ impl Batch {
         self.rows.pending_payments.get(&id).ok_or(Rejection::NotFound)
     }
 
-    /// Queues the mail that invites a user.
-    pub(crate) fn queue_invitation(&mut self, merchant: Id, user: Id) {
+    /// Queues a mail to a user about a merchant, and about a dispute or payout.
+    pub(crate) fn queue_mail(
+        &mut self,
+        kind: MailKind,
+        user: Id,
+        merchant: Id,
+        object: Option<Id>,
+    ) {
         let (id, created, actor) = (self.id(), self.loaded.now, self.actor);
         self.rows.mails.insert(MailRow {
             id,
-            kind: MailKind::Invitation,
+            kind,
             user,
             merchant: Some(merchant),
-            object: None,
+            object,
             actor,
             browser: None,
             language: None,

@@ -32,10 +32,9 @@ impl RecoveryCodes {
     }
 }
 
-/// What became of a code.
-pub(crate) enum Entered {
-    /// The secret of the session that has begun in place of the current one.
-    Right(Token),
+/// Why a code does not work.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Refused {
     /// Wrong, or used before.
     Wrong,
     /// No code works for a while.
@@ -68,7 +67,8 @@ impl Payments {
         key.open(user, &row.ok_or(Error::NotFound)?.secret).map_err(Error::Sealed)
     }
 
-    /// Checks a code that the user typed. With `recovery_codes`, it is the first one of the
+    /// Checks a code that the user typed. A right one gives the secret of the session that has begun
+    /// in place of the current one. With `recovery_codes`, it is the first one of the
     /// authenticator. [`Error::NotFound`] if the user has no such authenticator.
     pub(crate) async fn enter_code(
         &self,
@@ -76,7 +76,7 @@ impl Payments {
         key: &DeskKey,
         typed: &str,
         recovery_codes: Option<&RecoveryCodes>,
-    ) -> Result<Entered, Error> {
+    ) -> Result<Result<Token, Refused>, Error> {
         let (user, session, next) = (user.id, *session, Token::new(rand::random()));
         let row = self.row::<AuthenticatorRow>(&user).await?.ok_or(Error::NotFound)?;
         let secret = key.open(user, &row.secret).map_err(Error::Sealed)?;
@@ -84,9 +84,9 @@ impl Payments {
         let recovery_codes = recovery_codes.map(RecoveryCodes::digests);
         let action = EnterCode { user, session, code, next: next.digest(), recovery_codes };
         Ok(match self.write(Actor::user(user), action).await?.result {
-            CodeResult::Right => Entered::Right(next),
-            CodeResult::Wrong => Entered::Wrong,
-            CodeResult::Locked => Entered::Locked,
+            CodeResult::Right => Ok(next),
+            CodeResult::Wrong => Err(Refused::Wrong),
+            CodeResult::Locked => Err(Refused::Locked),
         })
     }
 

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 use super::{
-    code::{Refused, field},
+    code::{field, status},
     next::Next,
     payments::time,
     qr::svg,
@@ -12,7 +12,7 @@ use super::{
     visitor::Session,
 };
 use crate::{
-    app::{self, Account, Codes, Entered, RecoveryCodes},
+    app::{self, Account, Codes, RecoveryCodes, Refused},
     authenticator::Secret,
     web::{Body, Error},
 };
@@ -82,7 +82,7 @@ async fn authenticator(
         return Ok(at.redirect("account"));
     }
     let page = AuthenticatorPage { at, next, secret: &secret?, refused };
-    Ok(view::page(refused.map_or(StatusCode::OK, Refused::status), &page))
+    Ok(view::page(refused.map_or(StatusCode::OK, status), &page))
 }
 
 /// Checks the first code. If it is right, shows the recovery codes, once.
@@ -93,13 +93,12 @@ pub(super) async fn enter_first_code(
 ) -> Result<Response, Error> {
     let (codes, key, typed) = (RecoveryCodes::new(), &at.desk.settings.key, typed(&body, "code"));
     match at.payments().enter_code(&at.signed_in, key, &typed, Some(&codes)).await {
-        Ok(Entered::Right(session)) => {
+        Ok(Ok(session)) => {
             let account = at.account();
             let page = RecoveryCodesPage { at: &at, codes: &codes, next: next.path(&account) };
             Ok(at.set_session(Some(&session), view::page(StatusCode::OK, &page)))
         }
-        Ok(Entered::Wrong) => authenticator(&at, &next, Some(Refused::Wrong)).await,
-        Ok(Entered::Locked) => authenticator(&at, &next, Some(Refused::Locked)).await,
+        Ok(Err(refused)) => authenticator(&at, &next, Some(refused)).await,
         // It works already.
         Err(app::Error::NotFound) => Ok(at.redirect("account")),
         Err(error) => Err(error.into()),

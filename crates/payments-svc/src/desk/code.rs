@@ -9,7 +9,7 @@ use super::{
     visitor::{AnySession, Session},
 };
 use crate::{
-    app::{Codes, Entered},
+    app::{Codes, Refused},
     web::{Body, Error},
 };
 
@@ -26,19 +26,11 @@ impl CodePage<'_> {
     }
 }
 
-/// Why a code does not work.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Refused {
-    Wrong,
-    Locked,
-}
-
-impl Refused {
-    pub(super) fn status(self) -> StatusCode {
-        match self {
-            Self::Wrong => StatusCode::BAD_REQUEST,
-            Self::Locked => StatusCode::TOO_MANY_REQUESTS,
-        }
+/// The status of a page that refuses a code.
+pub(super) fn status(refused: Refused) -> StatusCode {
+    match refused {
+        Refused::Wrong => StatusCode::BAD_REQUEST,
+        Refused::Locked => StatusCode::TOO_MANY_REQUESTS,
     }
 }
 
@@ -72,12 +64,11 @@ pub(super) async fn enter(
     body: Body,
 ) -> Result<Response, Error> {
     let (typed, key) = (typed(&body, "code"), &at.desk.settings.key);
-    let refused = match at.payments().enter_code(&at.signed_in, key, &typed, None).await? {
-        Entered::Right(session) => {
-            return Ok(at.set_session(Some(&session), next.redirect(at.home())));
+    match at.payments().enter_code(&at.signed_in, key, &typed, None).await? {
+        Ok(session) => Ok(at.set_session(Some(&session), next.redirect(at.home()))),
+        Err(refused) => {
+            let page = CodePage { at: &at, refused: Some(refused) };
+            Ok(view::page(status(refused), &page))
         }
-        Entered::Wrong => Refused::Wrong,
-        Entered::Locked => Refused::Locked,
-    };
-    Ok(view::page(refused.status(), &CodePage { at: &at, refused: Some(refused) }))
+    }
 }

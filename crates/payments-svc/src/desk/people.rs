@@ -40,12 +40,9 @@ impl PeoplePage<'_> {
     fn field(&self) -> Field<'_> {
         let language = self.at.language;
         Field {
-            name: "email",
-            label: language.email_address(),
-            value: self.wrong.unwrap_or_default(),
             attributes: "type=\"email\" autocomplete=\"off\" required maxlength=\"255\"",
             hint: Some(language.invite_hint()),
-            error: self.wrong.map(|_| language.email_address_error()),
+            ..Field::email(language, self.wrong)
         }
     }
 

@@ -33,15 +33,7 @@ struct SignInPage<'a> {
 
 impl SignInPage<'_> {
     fn field(&self) -> Field<'_> {
-        let language = self.at.language;
-        Field {
-            name: "email",
-            label: language.email_address(),
-            value: self.wrong.unwrap_or_default(),
-            attributes: "type=\"email\" autocomplete=\"email\" required maxlength=\"255\"",
-            hint: Some(language.email_address_hint()),
-            error: self.wrong.map(|_| language.email_address_error()),
-        }
+        Field::email(self.at.language, self.wrong)
     }
 }
 

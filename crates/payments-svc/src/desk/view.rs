@@ -9,9 +9,12 @@ use axum::{
 };
 
 pub(super) use crate::web::page::HTML;
-use crate::web::{
-    Body,
-    page::{STYLE as PAGE_STYLE, css, html, version},
+use crate::{
+    language::Language,
+    web::{
+        Body,
+        page::{STYLE as PAGE_STYLE, css, html, version},
+    },
 };
 
 const STYLE: &str = include_str!("../../assets/desk/desk.css");
@@ -36,6 +39,20 @@ pub(super) struct Field<'a> {
     pub(super) attributes: &'static str,
     pub(super) hint: Option<Cow<'a, str>>,
     pub(super) error: Option<Cow<'a, str>>,
+}
+
+impl<'a> Field<'a> {
+    /// The field for an e-mail address. `wrong`: what the user typed, if it is no address.
+    pub(super) fn email(language: &'a Language, wrong: Option<&'a str>) -> Self {
+        Self {
+            name: "email",
+            label: language.email_address(),
+            value: wrong.unwrap_or_default(),
+            attributes: "type=\"email\" autocomplete=\"email\" required maxlength=\"255\"",
+            hint: Some(language.email_address_hint()),
+            error: wrong.map(|_| language.email_address_error()),
+        }
+    }
 }
 
 /// What the user typed into a field of a form.
