@@ -102,7 +102,9 @@ impl OutboxQueue {
         let add = |queued: QueuedEntry| {
             let OutboxEntry { id: entry, transaction, kind, .. } = queued.entry;
             let is_capture = kind == OutboxKind::Capture;
-            if queued.is_held && (is_capture || held.contains(&transaction)) {
+            let known = self.transactions.get(&transaction);
+            let is_sending = known.is_some_and(|known| known.contains_key(&entry));
+            if queued.is_held && !is_sending && (is_capture || held.contains(&transaction)) {
                 held.insert(transaction);
                 return Some(Postponed { entry, attempts: queued.attempts, delay: HELD_DELAY });
             }
@@ -132,6 +134,16 @@ impl OutboxQueue {
             }
         }
         None
+    }
+
+    /// Forgets the entries that are not being sent, so that they can be read again.
+    pub fn forget_waiting(&mut self) {
+        for transaction in self.ready.drain(..) {
+            self.transactions.remove(&transaction);
+        }
+        for entries in self.transactions.values_mut() {
+            *entries = entries.pop_first().into_iter().collect();
+        }
     }
 
     /// Takes the next entry to send.

@@ -120,6 +120,25 @@ fn a_held_capture_waits_and_so_do_those_behind_it() {
     assert_eq!(queue.count(), 3);
 }
 
+#[test]
+fn entries_that_are_not_being_sent_can_be_read_again() {
+    let now = Timestamp::UNIX_EPOCH;
+    let queued = |number, transaction, is_held| {
+        let entry = entry(number, transaction);
+        QueuedEntry { entry, attempts: 0, behind: None, is_held }
+    };
+    let read = |is_held| [queued(1, 1, is_held), queued(2, 1, is_held), queued(3, 2, is_held)];
+    let mut queue = OutboxQueue::default();
+    assert_eq!(queue.add_all(read(false), now), []);
+    let sent = queue.take_next().unwrap();
+    queue.forget_waiting();
+    assert_eq!((queue.count(), queue.take_next()), (1, None));
+    let postponed: Vec<_> = queue.add_all(read(true), now).iter().map(|it| it.entry).collect();
+    assert_eq!(postponed, [id(2), id(3)]);
+    assert_eq!(queue.finish(sent.entry.transaction, Sent::Answered), []);
+    assert_eq!((queue.count(), queue.take_next()), (0, None));
+}
+
 proptest! {
     /// Every entry is carried out, in order within its transaction, whatever fails, and however
     /// often the process restarts before it has recorded its results.

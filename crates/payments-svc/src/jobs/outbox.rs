@@ -67,12 +67,17 @@ impl Outbox {
     }
 
     async fn send_all(&self) -> Result<(), StoreError> {
-        let (mut queue, mut after) = (OutboxQueue::default(), Id::MIN);
+        let (mut queue, mut after, mut holds) = (OutboxQueue::default(), Id::MIN, 0);
         let mut sending = pin!(FuturesUnordered::new());
         loop {
             let deadline = Instant::now() + RECORD_EVERY;
             let mut report = SendingReport::default();
             let read_at = self.store.database_time().await?;
+            let recent_holds = self.store.recent_holds(read_at).await?;
+            if recent_holds != holds {
+                queue.forget_waiting();
+                (holds, after) = (recent_holds, Id::MIN);
+            }
             if queue.count() < READ_BELOW {
                 after = self.read(&mut queue, (after, read_at), &mut report).await?;
             }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use common::sql::{ColumnError, Columns, Group, Param, Row, Stored};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
     AcquirerName, ApiKeyDigest, App, Card, CardOnFile, Challenge, Id, Merchant, QueuedEntry,
     Receipt, Step, Transaction, TransactionVersion, UnansweredPayment, Webhook, WebhookSecrets,
@@ -426,6 +426,15 @@ impl Store {
         let entries = self.query_all(&sql, &params, rows::queued).await?;
         let last = entries.last().map_or(after, |queued| queued.entry.id);
         Ok((entries, after.max(last.min(settled))))
+    }
+
+    /// How many merchants were held or released in the last day.
+    pub(crate) async fn recent_holds(&self, now: Timestamp) -> Result<i64, StoreError> {
+        let yesterday = now.checked_sub(SignedDuration::from_hours(24));
+        let yesterday = Id::at(yesterday.unwrap_or(Timestamp::UNIX_EPOCH));
+        let sql = "SELECT count(*) FROM holds WHERE id > $1";
+        let count = self.query_one(sql, &[yesterday.param()], |columns| columns.read()).await?;
+        Ok(count.unwrap_or_default())
     }
 
     /// When the payments of the merchant of a transaction were last released.

@@ -176,6 +176,31 @@ async fn a_held_capture_waits_in_the_outbox() {
 }
 
 #[tokio::test]
+async fn a_capture_that_was_read_before_a_hold_is_postponed() {
+    let live = Live::with(&[("PAYMENTS_OUTBOX_CONCURRENCY", "1")]).await;
+    let capture = |fault: Value| json!([{ "kind": "capture", "fault": fault }]);
+    live.acquirer.rules(capture("close".into())).await;
+    for _ in 0..2 {
+        live.pay(1000).await.capture(1000).await;
+    }
+    let place = live.service.stop().await.with("PAYMENTS_ACQUIRER_TIMEOUT", "60s");
+    place.change("UPDATE outbox SET due = NULL");
+    live.acquirer.clear_rules().await;
+    live.acquirer.rules(capture(json!({ "late": { "ms": 60_000 } }))).await;
+    // The service reads both at once, and waits for the answer to the first one.
+    let service = place.start().await;
+    let captured = |book: &Value| {
+        let operations = book["operations"].as_array().unwrap();
+        operations.iter().filter(|operation| operation["kind"] == "capture").count()
+    };
+    live.acquirer.until(|book| captured(book) == 1).await;
+    let data = service.data();
+    hold(data, &live.merchant, &["--payments"]).await;
+    until(async || data.number("SELECT count(*) FROM outbox WHERE due IS NOT NULL") == 1).await;
+    assert_eq!(captured(&live.acquirer.book().await), 1);
+}
+
+#[tokio::test]
 async fn a_live_merchant_needs_an_approval() {
     let live = Live::with(&[("PAYMENTS_APPROVAL", "live")]).await;
     assert_eq!(live.merchant.fetch().await["approved"], false);
