@@ -99,7 +99,7 @@ pub(crate) fn router(
         .route("/account/recovery-codes", post(account::new_recovery_codes))
         .route("/account/sessions/end", post(account::end_other_sessions))
         .route("/code", get(code::form).post(code::enter))
-        .route("/merchants/{merchant}/links", get(links::show))
+        .route("/merchants/{merchant}/links", get(links::show).post(links::create_secret))
         .route("/merchants/{merchant}/log", get(log::show))
         .route("/merchants/{merchant}/people", get(people::show).post(people::invite))
         .route("/merchants/{merchant}/people/{user}/renew", post(people::renew))

@@ -193,7 +193,6 @@ messages! {
     desk_unavailable "desk-unavailable" ();
     merchants "merchants" ();
     test_mark "test-mark" ();
-    signed_in_as "signed-in-as" (email);
     sign_out "sign-out" ();
     foreign_form "foreign-form" ();
     foreign_form_hint "foreign-form-hint" ();
@@ -202,6 +201,7 @@ messages! {
     not_approved "not-approved" ();
     payments "payments" ();
     search "search" ();
+    more_filters "more-filters" ();
     last_four "last-four" ();
     last_four_error "last-four-error" ();
     first_day "from-day" ();

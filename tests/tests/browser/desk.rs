@@ -138,6 +138,7 @@ async fn an_invited_user_signs_in_by_mail() {
             looks_right(page, &axe, language).await;
             page.click(".sections a[href$=payments]").await;
             page.until("$('.search')").await;
+            page.click("summary").await;
             looks_right(page, &axe, language).await;
             page.click(".payments a").await;
             page.until("$('.history')").await;
@@ -159,7 +160,7 @@ async fn an_invited_user_signs_in_by_mail() {
             page.until("$('.done')").await;
             looks_right(page, &axe, language).await;
             page.click(".sections a[href$=mails]").await;
-            page.until("$('.boxes')").await;
+            page.until("$('fieldset')").await;
             looks_right(page, &axe, language).await;
             page.go(&link).await;
             looks_right(page, &axe, language).await;

@@ -130,7 +130,6 @@ desk-unavailable = Tato stránka momentálně není dostupná
 
 merchants = Obchody
 test-mark = Test
-signed-in-as = Přihlášený uživatel: { $email }
 sign-out = Odhlásit se
 foreign-form = Tento formulář odeslal jiný web
 foreign-form-hint = Nic se neprovedlo. Vraťte se zpět a odešlete formulář znovu.
@@ -142,6 +141,7 @@ not-approved = Tento obchod nepřijímá platby, dokud ho provozovatel neschvál
 
 payments = Platby
 search = Hledat
+more-filters = Další filtry
 last-four = Poslední čtyři číslice karty
 last-four-error = Zadejte čtyři číslice.
 from-day = Od
@@ -308,7 +308,7 @@ link-text-error = Použijte méně znaků a jen písmena, číslice a interpunkc
 link-once = Lze zaplatit jen jednou
 link-language = Jazyk stránky
 link-language-browser = Jako v prohlížeči zákazníka
-link-unsigned = Tento obchod nemá klíč pro odkazy, proto odkazy nejsou podepsané: zákazníci mohou změnit částku. Klíč může vytvořit aplikace.
+link-unsigned = Tento obchod nemá klíč pro odkazy, proto odkazy nejsou podepsané: zákazníci mohou změnit částku.
 make-link = Vytvořit odkaz
 payment-link = Platební odkaz
 

@@ -129,7 +129,6 @@ desk-unavailable = Siden er ikke tilgængelig i øjeblikket
 
 merchants = Butikker
 test-mark = Test
-signed-in-as = Logget ind som { $email }
 sign-out = Log ud
 foreign-form = Denne formular blev sendt af et andet websted
 foreign-form-hint = Der er ikke sket noget. Gå tilbage, og send formularen igen.
@@ -141,6 +140,7 @@ not-approved = Denne butik modtager ingen betalinger, før operatøren godkender
 
 payments = Betalinger
 search = Søg
+more-filters = Flere filtre
 last-four = Kortets sidste fire cifre
 last-four-error = Indtast fire cifre.
 from-day = Fra
@@ -307,7 +307,7 @@ link-text-error = Brug færre tegn, og kun bogstaver, tal og tegnsætning.
 link-once = Kan kun betales én gang
 link-language = Sidens sprog
 link-language-browser = Som i kundens browser
-link-unsigned = Denne butik har ingen nøgle til links, så linkene er ikke signeret: kunder kan ændre beløbet. En app kan oprette nøglen.
+link-unsigned = Denne butik har ingen nøgle til links, så linkene er ikke signeret: kunder kan ændre beløbet.
 make-link = Lav linket
 payment-link = Betalingslink
 

@@ -129,7 +129,6 @@ desk-unavailable = Diese Seite ist im Moment nicht verfügbar
 
 merchants = Händler
 test-mark = Test
-signed-in-as = Angemeldet als { $email }
 sign-out = Abmelden
 foreign-form = Dieses Formular wurde von einer anderen Website gesendet
 foreign-form-hint = Es wurde nichts ausgeführt. Gehen Sie zurück und senden Sie das Formular erneut.
@@ -141,6 +140,7 @@ not-approved = Dieser Shop nimmt erst Zahlungen an, wenn der Betreiber ihn freig
 
 payments = Zahlungen
 search = Suchen
+more-filters = Weitere Filter
 last-four = Letzte vier Ziffern der Karte
 last-four-error = Geben Sie vier Ziffern ein.
 from-day = Von
@@ -307,7 +307,7 @@ link-text-error = Verwenden Sie weniger Zeichen, und nur Buchstaben, Ziffern und
 link-once = Kann nur einmal bezahlt werden
 link-language = Sprache der Seite
 link-language-browser = Wie im Browser des Kunden
-link-unsigned = Dieser Shop hat keinen Schlüssel für Links. Darum sind die Links nicht signiert, und Kunden können den Betrag ändern. Eine App kann den Schlüssel erstellen.
+link-unsigned = Dieser Shop hat keinen Schlüssel für Links. Darum sind die Links nicht signiert, und Kunden können den Betrag ändern.
 make-link = Link erstellen
 payment-link = Zahlungslink
 

@@ -151,8 +151,6 @@ desk-unavailable = This page is not available at the moment
 merchants = Merchants
 # A mark beside the name of a shop that moves no money
 test-mark = Test
-# $email: an e-mail address
-signed-in-as = Signed in as { $email }
 sign-out = Sign out
 foreign-form = This form was sent by another website
 foreign-form-hint = Nothing was done. Go back, and send the form again.
@@ -167,6 +165,8 @@ not-approved = This shop takes no payments before the operator approves it
 # A heading and a link: the payments of a shop
 payments = Payments
 search = Search
+# Opens the other fields of the form
+more-filters = More filters
 # The label of a field: the end of a card number
 last-four = Last four digits of the card
 last-four-error = Enter four digits.
@@ -388,7 +388,7 @@ link-once = Can be paid only once
 # The label of a list of languages, and its first entry
 link-language = Language of the page
 link-language-browser = As in the customer's browser
-link-unsigned = This shop has no key for links, so the links are not signed: customers can change the amount. An app can make the key.
+link-unsigned = This shop has no key for links, so the links are not signed: customers can change the amount.
 # The text of a button
 make-link = Make the link
 payment-link = Payment link

@@ -129,7 +129,6 @@ desk-unavailable = En este momento esta página no está disponible
 
 merchants = Comercios
 test-mark = Prueba
-signed-in-as = Sesión iniciada como { $email }
 sign-out = Cerrar sesión
 foreign-form = Este formulario se ha enviado desde otro sitio web
 foreign-form-hint = No se ha realizado ninguna operación. Vuelva atrás y envíe de nuevo el formulario.
@@ -141,6 +140,7 @@ not-approved = Esta tienda no acepta pagos hasta que el operador la apruebe
 
 payments = Pagos
 search = Buscar
+more-filters = Más filtros
 last-four = Últimos cuatro dígitos de la tarjeta
 last-four-error = Introduzca cuatro dígitos.
 from-day = Desde
@@ -307,7 +307,7 @@ link-text-error = Use menos caracteres, y solo letras, cifras y signos de puntua
 link-once = Solo se puede pagar una vez
 link-language = Idioma de la página
 link-language-browser = Como en el navegador del cliente
-link-unsigned = Esta tienda no tiene clave para enlaces, por lo que no van firmados: los clientes pueden cambiar el importe. Una aplicación puede crear la clave.
+link-unsigned = Esta tienda no tiene clave para enlaces, por lo que no van firmados: los clientes pueden cambiar el importe.
 make-link = Crear el enlace
 payment-link = Enlace de pago
 

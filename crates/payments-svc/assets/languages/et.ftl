@@ -128,7 +128,6 @@ desk-unavailable = See leht ei ole praegu kättesaadav
 
 merchants = Kaupmehed
 test-mark = Test
-signed-in-as = Sisse logitud kasutajana { $email }
 sign-out = Logi välja
 foreign-form = Selle vormi saatis teine veebisait
 foreign-form-hint = Midagi ei tehtud. Minge tagasi ja saatke vorm uuesti.
@@ -140,6 +139,7 @@ not-approved = See pood ei võta makseid vastu enne, kui operaator selle heaks k
 
 payments = Maksed
 search = Otsi
+more-filters = Veel filtreid
 last-four = Kaardi neli viimast numbrit
 last-four-error = Sisestage neli numbrit.
 from-day = Alates
@@ -306,7 +306,7 @@ link-text-error = Kasutage vähem märke ning ainult tähti, numbreid ja kirjava
 link-once = Saab maksta ainult üks kord
 link-language = Lehe keel
 link-language-browser = Nagu kliendi brauseris
-link-unsigned = Sellel poel ei ole linkide võtit, seega pole lingid allkirjastatud: kliendid saavad summat muuta. Võtme saab luua rakendus.
+link-unsigned = Sellel poel ei ole linkide võtit, seega pole lingid allkirjastatud: kliendid saavad summat muuta.
 make-link = Loo link
 payment-link = Makselink
 

@@ -128,7 +128,6 @@ desk-unavailable = Tämä sivu ei ole juuri nyt käytettävissä
 
 merchants = Kauppiaat
 test-mark = Testi
-signed-in-as = Olet kirjautunut osoitteella { $email }
 sign-out = Kirjaudu ulos
 foreign-form = Tämä lomake lähetettiin toiselta sivustolta
 foreign-form-hint = Mitään ei tehty. Palaa takaisin ja lähetä lomake uudelleen.
@@ -140,6 +139,7 @@ not-approved = Tämä kauppa ei ota vastaan maksuja ennen kuin operaattori hyvä
 
 payments = Maksut
 search = Hae
+more-filters = Lisää suodattimia
 last-four = Kortin neljä viimeistä numeroa
 last-four-error = Anna neljä numeroa.
 from-day = Alkupäivä
@@ -306,7 +306,7 @@ link-text-error = Käytä vähemmän merkkejä ja vain kirjaimia, numeroita ja v
 link-once = Voidaan maksaa vain kerran
 link-language = Sivun kieli
 link-language-browser = Kuten asiakkaan selaimessa
-link-unsigned = Tällä kaupalla ei ole avainta linkeille, joten linkkejä ei allekirjoiteta: asiakkaat voivat muuttaa summaa. Sovellus voi luoda avaimen.
+link-unsigned = Tällä kaupalla ei ole avainta linkeille, joten linkkejä ei allekirjoiteta: asiakkaat voivat muuttaa summaa.
 make-link = Luo linkki
 payment-link = Maksulinkki
 

@@ -129,7 +129,6 @@ desk-unavailable = Cette page est indisponible pour le moment
 
 merchants = Commerçants
 test-mark = Test
-signed-in-as = Connecté en tant que { $email }
 sign-out = Se déconnecter
 foreign-form = Ce formulaire a été envoyé par un autre site
 foreign-form-hint = Aucune opération n’a été effectuée. Revenez en arrière et envoyez à nouveau le formulaire.
@@ -141,6 +140,7 @@ not-approved = Cette boutique n’accepte aucun paiement avant l’approbation d
 
 payments = Paiements
 search = Rechercher
+more-filters = Plus de filtres
 last-four = Quatre derniers chiffres de la carte
 last-four-error = Saisissez quatre chiffres.
 from-day = Du
@@ -307,7 +307,7 @@ link-text-error = Utilisez moins de caractères, et seulement des lettres, des c
 link-once = Payable une seule fois
 link-language = Langue de la page
 link-language-browser = Comme dans le navigateur du client
-link-unsigned = Cette boutique n’a pas de clé pour les liens : ils ne sont donc pas signés, et les clients peuvent changer le montant. Une application peut créer la clé.
+link-unsigned = Cette boutique n’a pas de clé pour les liens : ils ne sont donc pas signés, et les clients peuvent changer le montant.
 make-link = Créer le lien
 payment-link = Lien de paiement
 

@@ -129,7 +129,6 @@ desk-unavailable = Níl an leathanach seo ar fáil faoi láthair
 
 merchants = Siopaí
 test-mark = Tástáil
-signed-in-as = Logáilte isteach mar { $email }
 sign-out = Logáil amach
 foreign-form = Seoladh an fhoirm seo ó shuíomh gréasáin eile
 foreign-form-hint = Ní dhearnadh aon rud. Téigh ar ais agus seol an fhoirm arís.
@@ -141,6 +140,7 @@ not-approved = Ní ghlacann an siopa seo le híocaíochtaí sula bhfaomhann an t
 
 payments = Íocaíochtaí
 search = Cuardaigh
+more-filters = Tuilleadh scagairí
 last-four = Na ceithre dhigit dheireanacha den chárta
 last-four-error = Cuir isteach ceithre dhigit.
 from-day = Ó
@@ -307,7 +307,7 @@ link-text-error = Úsáid níos lú carachtar, agus litreacha, digití agus ponc
 link-once = Ní féidir íoc ach uair amháin
 link-language = Teanga an leathanaigh
 link-language-browser = Mar atá i mbrabhsálaí an chustaiméara
-link-unsigned = Níl eochair ag an siopa seo do naisc, mar sin níl na naisc sínithe: is féidir le custaiméirí an méid a athrú. Is féidir le haip an eochair a chruthú.
+link-unsigned = Níl eochair ag an siopa seo do naisc, mar sin níl na naisc sínithe: is féidir le custaiméirí an méid a athrú.
 make-link = Cruthaigh an nasc
 payment-link = Nasc íocaíochta
 

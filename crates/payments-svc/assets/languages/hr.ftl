@@ -130,7 +130,6 @@ desk-unavailable = Ova stranica trenutačno nije dostupna
 
 merchants = Trgovci
 test-mark = Test
-signed-in-as = Prijavljeni ste kao { $email }
 sign-out = Odjava
 foreign-form = Ovaj je obrazac poslan s drugog web-mjesta
 foreign-form-hint = Ništa nije učinjeno. Vratite se natrag i ponovno pošaljite obrazac.
@@ -142,6 +141,7 @@ not-approved = Ova trgovina ne prima plaćanja dok je operater ne odobri
 
 payments = Plaćanja
 search = Traži
+more-filters = Još filtara
 last-four = Posljednje četiri znamenke kartice
 last-four-error = Unesite četiri znamenke.
 from-day = Od
@@ -308,7 +308,7 @@ link-text-error = Upotrijebite manje znakova, i samo slova, znamenke i interpunk
 link-once = Može se platiti samo jednom
 link-language = Jezik stranice
 link-language-browser = Kao u pregledniku kupca
-link-unsigned = Ova trgovina nema ključ za poveznice, pa poveznice nisu potpisane: kupci mogu promijeniti iznos. Aplikacija može stvoriti ključ.
+link-unsigned = Ova trgovina nema ključ za poveznice, pa poveznice nisu potpisane: kupci mogu promijeniti iznos.
 make-link = Stvori poveznicu
 payment-link = Poveznica za plaćanje
 

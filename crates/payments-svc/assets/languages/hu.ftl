@@ -128,7 +128,6 @@ desk-unavailable = Ez az oldal jelenleg nem érhető el
 
 merchants = Kereskedők
 test-mark = Teszt
-signed-in-as = Bejelentkezve: { $email }
 sign-out = Kijelentkezés
 foreign-form = Ezt az űrlapot egy másik webhely küldte
 foreign-form-hint = Nem történt semmi. Lépjen vissza, és küldje el újra az űrlapot.
@@ -140,6 +139,7 @@ not-approved = Ez az üzlet nem fogad fizetést, amíg az üzemeltető jóvá ne
 
 payments = Fizetések
 search = Keresés
+more-filters = További szűrők
 last-four = A kártya utolsó négy számjegye
 last-four-error = Adjon meg négy számjegyet.
 from-day = Kezdő dátum
@@ -306,7 +306,7 @@ link-text-error = Használjon kevesebb karaktert, és csak betűket, számjegyek
 link-once = Csak egyszer fizethető
 link-language = Az oldal nyelve
 link-language-browser = Ahogy az ügyfél böngészőjében
-link-unsigned = Ennek az üzletnek nincs kulcsa a linkekhez, ezért a linkek nincsenek aláírva: az ügyfelek módosíthatják az összeget. A kulcsot egy alkalmazás hozhatja létre.
+link-unsigned = Ennek az üzletnek nincs kulcsa a linkekhez, ezért a linkek nincsenek aláírva: az ügyfelek módosíthatják az összeget.
 make-link = Link létrehozása
 payment-link = Fizetési link
 

@@ -129,7 +129,6 @@ desk-unavailable = Þessi síða er ekki aðgengileg í augnablikinu
 
 merchants = Söluaðilar
 test-mark = Prófun
-signed-in-as = Þú hefur skráð þig inn sem { $email }
 sign-out = Útskráning
 foreign-form = Þetta eyðublað var sent frá öðru vefsvæði
 foreign-form-hint = Ekkert var framkvæmt. Farðu til baka og sendu eyðublaðið aftur.
@@ -141,6 +140,7 @@ not-approved = Þessi verslun tekur ekki við greiðslum fyrr en rekstraraðilin
 
 payments = Greiðslur
 search = Leita
+more-filters = Fleiri síur
 last-four = Síðustu fjórir tölustafir kortsins
 last-four-error = Sláðu inn fjóra tölustafi.
 from-day = Frá
@@ -307,7 +307,7 @@ link-text-error = Notaðu færri stafi, og aðeins bókstafi, tölustafi og grei
 link-once = Aðeins hægt að greiða einu sinni
 link-language = Tungumál síðunnar
 link-language-browser = Eins og í vafra viðskiptavinarins
-link-unsigned = Þessi verslun hefur engan lykil fyrir tengla og því eru þeir ekki undirritaðir: viðskiptavinir geta breytt upphæðinni. Forrit getur búið lykilinn til.
+link-unsigned = Þessi verslun hefur engan lykil fyrir tengla og því eru þeir ekki undirritaðir: viðskiptavinir geta breytt upphæðinni.
 make-link = Búa til tengilinn
 payment-link = Greiðslutengill
 

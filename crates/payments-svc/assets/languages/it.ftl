@@ -129,7 +129,6 @@ desk-unavailable = Al momento questa pagina non è disponibile
 
 merchants = Esercenti
 test-mark = Test
-signed-in-as = Accesso effettuato come { $email }
 sign-out = Esci
 foreign-form = Questo modulo è stato inviato da un altro sito web
 foreign-form-hint = Non è stata eseguita alcuna operazione. Torni indietro e invii di nuovo il modulo.
@@ -141,6 +140,7 @@ not-approved = Questo negozio non accetta pagamenti prima dell’approvazione de
 
 payments = Pagamenti
 search = Cerca
+more-filters = Altri filtri
 last-four = Ultime quattro cifre della carta
 last-four-error = Inserisca quattro cifre.
 from-day = Dal
@@ -307,7 +307,7 @@ link-text-error = Usi meno caratteri, e solo lettere, cifre e segni di punteggia
 link-once = Si può pagare una sola volta
 link-language = Lingua della pagina
 link-language-browser = Come nel browser del cliente
-link-unsigned = Questo negozio non ha una chiave per i link, quindi i link non sono firmati: i clienti possono cambiare l’importo. Un’app può creare la chiave.
+link-unsigned = Questo negozio non ha una chiave per i link, quindi i link non sono firmati: i clienti possono cambiare l’importo.
 make-link = Crea il link
 payment-link = Link di pagamento
 

@@ -130,7 +130,6 @@ desk-unavailable = Šis puslapis šiuo metu nepasiekiamas
 
 merchants = Prekybininkai
 test-mark = Bandymas
-signed-in-as = Prisijungta kaip { $email }
 sign-out = Atsijungti
 foreign-form = Šią formą išsiuntė kita svetainė
 foreign-form-hint = Nieko nebuvo atlikta. Grįžkite atgal ir išsiųskite formą dar kartą.
@@ -142,6 +141,7 @@ not-approved = Ši parduotuvė nepriima mokėjimų, kol operatorius jos nepatvir
 
 payments = Mokėjimai
 search = Ieškoti
+more-filters = Daugiau filtrų
 last-four = Paskutiniai keturi kortelės skaitmenys
 last-four-error = Įveskite keturis skaitmenis.
 from-day = Nuo
@@ -308,7 +308,7 @@ link-text-error = Naudokite mažiau ženklų ir tik raides, skaitmenis bei skyry
 link-once = Galima sumokėti tik vieną kartą
 link-language = Puslapio kalba
 link-language-browser = Kaip kliento naršyklėje
-link-unsigned = Ši parduotuvė neturi nuorodų rakto, todėl nuorodos nepasirašytos: klientai gali pakeisti sumą. Raktą gali sukurti programėlė.
+link-unsigned = Ši parduotuvė neturi nuorodų rakto, todėl nuorodos nepasirašytos: klientai gali pakeisti sumą.
 make-link = Sukurti nuorodą
 payment-link = Mokėjimo nuoroda
 

@@ -129,7 +129,6 @@ desk-unavailable = Šī lapa pašlaik nav pieejama
 
 merchants = Tirgotāji
 test-mark = Tests
-signed-in-as = Pieslēdzies lietotājs: { $email }
 sign-out = Iziet
 foreign-form = Šo veidlapu nosūtīja cita vietne
 foreign-form-hint = Nekas netika izdarīts. Atgriezieties un nosūtiet veidlapu vēlreiz.
@@ -141,6 +140,7 @@ not-approved = Šis veikals nepieņem maksājumus, kamēr operators to nav apsti
 
 payments = Maksājumi
 search = Meklēt
+more-filters = Vairāk filtru
 last-four = Pēdējie četri kartes cipari
 last-four-error = Ievadiet četrus ciparus.
 from-day = No
@@ -307,7 +307,7 @@ link-text-error = Izmantojiet mazāk zīmju un tikai burtus, ciparus un pieturz�
 link-once = Var samaksāt tikai vienreiz
 link-language = Lapas valoda
 link-language-browser = Kā klienta pārlūkprogrammā
-link-unsigned = Šim veikalam nav saišu atslēgas, tāpēc saites nav parakstītas: klienti var mainīt summu. Atslēgu var izveidot lietotne.
+link-unsigned = Šim veikalam nav saišu atslēgas, tāpēc saites nav parakstītas: klienti var mainīt summu.
 make-link = Izveidot saiti
 payment-link = Maksājuma saite
 

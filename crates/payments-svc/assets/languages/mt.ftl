@@ -129,7 +129,6 @@ desk-unavailable = Bħalissa din il-paġna mhix disponibbli
 
 merchants = Ħwienet
 test-mark = Test
-signed-in-as = Dħalt bħala { $email }
 sign-out = Oħroġ
 foreign-form = Din il-formola ntbagħtet minn sit web ieħor
 foreign-form-hint = Ma sar xejn. Mur lura u erġa’ ibgħat il-formola.
@@ -141,6 +140,7 @@ not-approved = Dan il-ħanut ma jaċċettax ħlasijiet qabel ma l-operatur jappr
 
 payments = Ħlasijiet
 search = Fittex
+more-filters = Aktar filtri
 last-four = L-aħħar erba’ ċifri tal-karta
 last-four-error = Daħħal erba’ ċifri.
 from-day = Minn
@@ -307,7 +307,7 @@ link-text-error = Uża inqas karattri, u ittri, ċifri u sinjali tal-punteġġja
 link-once = Jista’ jitħallas darba biss
 link-language = Lingwa tal-paġna
 link-language-browser = Bħal fil-browser tal-klijent
-link-unsigned = Dan il-ħanut m’għandux ċavetta għall-ħoloq, u għalhekk il-ħoloq mhumiex iffirmati: il-klijenti jistgħu jibdlu l-ammont. Applikazzjoni tista’ toħloq iċ-ċavetta.
+link-unsigned = Dan il-ħanut m’għandux ċavetta għall-ħoloq, u għalhekk il-ħoloq mhumiex iffirmati: il-klijenti jistgħu jibdlu l-ammont.
 make-link = Oħloq il-ħolqa
 payment-link = Ħolqa tal-ħlas
 

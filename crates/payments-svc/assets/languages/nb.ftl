@@ -129,7 +129,6 @@ desk-unavailable = Denne siden er ikke tilgjengelig akkurat nå
 
 merchants = Butikker
 test-mark = Test
-signed-in-as = Logget inn som { $email }
 sign-out = Logg ut
 foreign-form = Dette skjemaet ble sendt fra et annet nettsted
 foreign-form-hint = Ingenting ble gjort. Gå tilbake, og send skjemaet på nytt.
@@ -141,6 +140,7 @@ not-approved = Denne butikken tar ikke imot betalinger før operatøren godkjenn
 
 payments = Betalinger
 search = Søk
+more-filters = Flere filtre
 last-four = De fire siste sifrene på kortet
 last-four-error = Skriv inn fire sifre.
 from-day = Fra
@@ -307,7 +307,7 @@ link-text-error = Bruk færre tegn, og bare bokstaver, tall og skilletegn.
 link-once = Kan bare betales én gang
 link-language = Språket på siden
 link-language-browser = Som i kundens nettleser
-link-unsigned = Denne butikken har ingen nøkkel for lenker, så lenkene er ikke signert: kunder kan endre beløpet. En app kan lage nøkkelen.
+link-unsigned = Denne butikken har ingen nøkkel for lenker, så lenkene er ikke signert: kunder kan endre beløpet.
 make-link = Lag lenken
 payment-link = Betalingslenke
 

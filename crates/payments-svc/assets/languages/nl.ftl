@@ -129,7 +129,6 @@ desk-unavailable = Deze pagina is op dit moment niet beschikbaar
 
 merchants = Winkels
 test-mark = Test
-signed-in-as = Ingelogd als { $email }
 sign-out = Uitloggen
 foreign-form = Dit formulier is door een andere website verstuurd
 foreign-form-hint = Er is niets uitgevoerd. Ga terug en verstuur het formulier opnieuw.
@@ -141,6 +140,7 @@ not-approved = Deze winkel neemt geen betalingen aan voordat de beheerder hem go
 
 payments = Betalingen
 search = Zoeken
+more-filters = Meer filters
 last-four = Laatste vier cijfers van de kaart
 last-four-error = Voer vier cijfers in.
 from-day = Van
@@ -307,7 +307,7 @@ link-text-error = Gebruik minder tekens, en alleen letters, cijfers en leesteken
 link-once = Kan maar één keer worden betaald
 link-language = Taal van de pagina
 link-language-browser = Zoals in de browser van de klant
-link-unsigned = Deze winkel heeft geen sleutel voor links, dus de links zijn niet ondertekend: klanten kunnen het bedrag wijzigen. Een app kan de sleutel maken.
+link-unsigned = Deze winkel heeft geen sleutel voor links, dus de links zijn niet ondertekend: klanten kunnen het bedrag wijzigen.
 make-link = Link maken
 payment-link = Betaallink
 

@@ -129,7 +129,6 @@ desk-unavailable = Ta strona jest chwilowo niedostępna
 
 merchants = Sprzedawcy
 test-mark = Test
-signed-in-as = Zalogowano jako { $email }
 sign-out = Wyloguj się
 foreign-form = Ten formularz został wysłany przez inną witrynę
 foreign-form-hint = Nie wykonano żadnej operacji. Wróć i wyślij formularz ponownie.
@@ -141,6 +140,7 @@ not-approved = Ten sklep nie przyjmuje płatności, dopóki operator go nie zatw
 
 payments = Płatności
 search = Szukaj
+more-filters = Więcej filtrów
 last-four = Ostatnie cztery cyfry karty
 last-four-error = Wpisz cztery cyfry.
 from-day = Od
@@ -307,7 +307,7 @@ link-text-error = Użyj mniej znaków, i tylko liter, cyfr i znaków interpunkcy
 link-once = Można zapłacić tylko raz
 link-language = Język strony
 link-language-browser = Jak w przeglądarce klienta
-link-unsigned = Ten sklep nie ma klucza do linków, więc linki nie są podpisane: klienci mogą zmienić kwotę. Klucz może utworzyć aplikacja.
+link-unsigned = Ten sklep nie ma klucza do linków, więc linki nie są podpisane: klienci mogą zmienić kwotę.
 make-link = Utwórz link
 payment-link = Link do płatności
 

@@ -129,7 +129,6 @@ desk-unavailable = De momento esta página não está disponível
 
 merchants = Comerciantes
 test-mark = Teste
-signed-in-as = Sessão iniciada como { $email }
 sign-out = Terminar sessão
 foreign-form = Este formulário foi enviado por outro site
 foreign-form-hint = Não foi efetuada nenhuma operação. Volte atrás e envie novamente o formulário.
@@ -141,6 +140,7 @@ not-approved = Esta loja não aceita pagamentos antes da aprovação do operador
 
 payments = Pagamentos
 search = Pesquisar
+more-filters = Mais filtros
 last-four = Últimos quatro dígitos do cartão
 last-four-error = Introduza quatro dígitos.
 from-day = De
@@ -307,7 +307,7 @@ link-text-error = Use menos caracteres, e apenas letras, algarismos e sinais de 
 link-once = Só pode ser pago uma vez
 link-language = Idioma da página
 link-language-browser = Como no navegador do cliente
-link-unsigned = Esta loja não tem chave para links, por isso os links não são assinados: os clientes podem alterar o montante. Uma aplicação pode criar a chave.
+link-unsigned = Esta loja não tem chave para links, por isso os links não são assinados: os clientes podem alterar o montante.
 make-link = Criar o link
 payment-link = Link de pagamento
 

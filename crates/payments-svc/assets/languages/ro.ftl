@@ -130,7 +130,6 @@ desk-unavailable = Momentan această pagină nu este disponibilă
 
 merchants = Comercianți
 test-mark = Test
-signed-in-as = Autentificat ca { $email }
 sign-out = Deconectare
 foreign-form = Acest formular a fost trimis de alt site
 foreign-form-hint = Nu s-a efectuat nimic. Mergeți înapoi și trimiteți din nou formularul.
@@ -142,6 +141,7 @@ not-approved = Acest magazin nu acceptă plăți înainte ca operatorul să îl 
 
 payments = Plăți
 search = Căutați
+more-filters = Mai multe filtre
 last-four = Ultimele patru cifre ale cardului
 last-four-error = Introduceți patru cifre.
 from-day = De la
@@ -308,7 +308,7 @@ link-text-error = Folosiți mai puține caractere, și doar litere, cifre și se
 link-once = Se poate plăti o singură dată
 link-language = Limba paginii
 link-language-browser = Ca în browserul clientului
-link-unsigned = Acest magazin nu are o cheie pentru linkuri, deci linkurile nu sunt semnate: clienții pot schimba suma. O aplicație poate crea cheia.
+link-unsigned = Acest magazin nu are o cheie pentru linkuri, deci linkurile nu sunt semnate: clienții pot schimba suma.
 make-link = Creați linkul
 payment-link = Link de plată
 

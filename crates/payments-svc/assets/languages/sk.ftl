@@ -130,7 +130,6 @@ desk-unavailable = Táto stránka momentálne nie je dostupná
 
 merchants = Obchody
 test-mark = Test
-signed-in-as = Prihlásený používateľ: { $email }
 sign-out = Odhlásiť sa
 foreign-form = Tento formulár odoslala iná webová stránka
 foreign-form-hint = Nič sa nevykonalo. Vráťte sa späť a odošlite formulár znova.
@@ -142,6 +141,7 @@ not-approved = Tento obchod neprijíma platby, kým ho prevádzkovateľ neschvá
 
 payments = Platby
 search = Hľadať
+more-filters = Ďalšie filtre
 last-four = Posledné štyri číslice karty
 last-four-error = Zadajte štyri číslice.
 from-day = Od
@@ -308,7 +308,7 @@ link-text-error = Použite menej znakov a iba písmená, číslice a interpunkci
 link-once = Možno zaplatiť iba raz
 link-language = Jazyk stránky
 link-language-browser = Ako v prehliadači zákazníka
-link-unsigned = Tento obchod nemá kľúč pre odkazy, preto odkazy nie sú podpísané: zákazníci môžu zmeniť sumu. Kľúč môže vytvoriť aplikácia.
+link-unsigned = Tento obchod nemá kľúč pre odkazy, preto odkazy nie sú podpísané: zákazníci môžu zmeniť sumu.
 make-link = Vytvoriť odkaz
 payment-link = Platobný odkaz
 

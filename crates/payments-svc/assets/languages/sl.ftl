@@ -130,7 +130,6 @@ desk-unavailable = Ta stran trenutno ni na voljo
 
 merchants = Trgovci
 test-mark = Preizkus
-signed-in-as = Prijavljeni ste kot { $email }
 sign-out = Odjava
 foreign-form = Ta obrazec je poslalo drugo spletno mesto
 foreign-form-hint = Nič ni bilo izvedeno. Vrnite se nazaj in znova pošljite obrazec.
@@ -142,6 +141,7 @@ not-approved = Ta trgovina ne sprejema plačil, dokler je upravljavec ne odobri
 
 payments = Plačila
 search = Išči
+more-filters = Več filtrov
 last-four = Zadnje štiri števke kartice
 last-four-error = Vnesite štiri števke.
 from-day = Od
@@ -308,7 +308,7 @@ link-text-error = Uporabite manj znakov, in samo črke, števke in ločila.
 link-once = Plačati je mogoče samo enkrat
 link-language = Jezik strani
 link-language-browser = Kot v brskalniku stranke
-link-unsigned = Ta trgovina nima ključa za povezave, zato povezave niso podpisane: stranke lahko spremenijo znesek. Ključ lahko ustvari aplikacija.
+link-unsigned = Ta trgovina nima ključa za povezave, zato povezave niso podpisane: stranke lahko spremenijo znesek.
 make-link = Ustvari povezavo
 payment-link = Plačilna povezava
 

@@ -129,7 +129,6 @@ desk-unavailable = Den här sidan är inte tillgänglig just nu
 
 merchants = Butiker
 test-mark = Test
-signed-in-as = Inloggad som { $email }
 sign-out = Logga ut
 foreign-form = Det här formuläret skickades av en annan webbplats
 foreign-form-hint = Inget har utförts. Gå tillbaka och skicka formuläret igen.
@@ -141,6 +140,7 @@ not-approved = Den här butiken tar inte emot betalningar förrän operatören h
 
 payments = Betalningar
 search = Sök
+more-filters = Fler filter
 last-four = Kortets fyra sista siffror
 last-four-error = Ange fyra siffror.
 from-day = Från
@@ -307,7 +307,7 @@ link-text-error = Använd färre tecken, och bara bokstäver, siffror och skilje
 link-once = Kan bara betalas en gång
 link-language = Sidans språk
 link-language-browser = Som i kundens webbläsare
-link-unsigned = Den här butiken har ingen nyckel för länkar, så länkarna är inte signerade: kunder kan ändra beloppet. En app kan skapa nyckeln.
+link-unsigned = Den här butiken har ingen nyckel för länkar, så länkarna är inte signerade: kunder kan ändra beloppet.
 make-link = Skapa länken
 payment-link = Betalningslänk
 

@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use askama::Template;
 use axum::{extract::RawQuery, http::StatusCode, response::Response};
 use payments_domain::{
-    Amount, Currency, DecimalAmount, Link, LinkSecret, link_text, write::LinkSecretRow,
+    Amount, Currency, DecimalAmount, Link, LinkSecret, actions::SetLinkSecret, link_text,
+    write::LinkSecretRow,
 };
 use url::form_urlencoded;
 
 use super::{
+    form::{Form, key},
     qr,
     search::beginning,
     view::{self, Field, Select},
@@ -18,7 +20,7 @@ use super::{
 use crate::{
     app::now,
     language::Language,
-    web::{Error, fields},
+    web::{Error, fields, page::see_other},
 };
 
 /// What the user has typed into the form.
@@ -194,6 +196,16 @@ pub(super) async fn show(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Re
     let (at, wrong, currencies, signs) = (&at, &*wrong, &*currencies, row.is_some());
     let url = url.as_deref();
     Ok(view::page(status, &LinksPage { at, typed, wrong, currencies, signs, url }))
+}
+
+/// Makes the key that signs links, if there is none.
+pub(super) async fn create_secret(form: Form) -> Result<Response, Error> {
+    let merchant = form.at.merchant.id;
+    if form.at.payments().row::<LinkSecretRow>(&merchant).await?.is_none() {
+        let secret = LinkSecret::new(hex::encode(form.random()).into());
+        form.write(SetLinkSecret { merchant, secret }).await?;
+    }
+    Ok(see_other(&format!("{}/links", form.at.path())))
 }
 
 /// Without a secret, a link cannot be limited: a customer could remove the limits.

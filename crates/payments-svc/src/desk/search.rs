@@ -97,13 +97,20 @@ impl Search {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish()
     }
 
-    /// The fields of the form, without the state. `wrong` are those that are wrong.
+    /// Whether the user has searched for more than a reference.
+    pub(super) fn has_filters(&self) -> bool {
+        let Self { last4, amount, state, from, to, .. } = self;
+        [last4, amount, state, from, to].into_iter().any(Option::is_some)
+    }
+
+    /// The field for the reference, and the others but for the state. `wrong` are those that are
+    /// wrong.
     pub(super) fn fields<'a>(
         &'a self,
         language: &'a Language,
         currency: Currency,
         wrong: &[&str],
-    ) -> [Field<'a>; 5] {
+    ) -> (Field<'a>, [Field<'a>; 4]) {
         let Self { reference, last4, amount, from, to, .. } = self;
         let amount_label = format!("{} ({currency})", language.amount());
         let field = |name, label, value, attributes, error| Field {
@@ -119,13 +126,14 @@ impl Search {
             ("autocomplete=\"off\"", "inputmode=\"decimal\" autocomplete=\"off\"");
         let (date, day_error) = ("type=\"date\"", language.day_error());
         let amount_error = language.amount_error(currency.exponent());
-        [
-            field("reference", language.reference(), reference, text, Cow::default()),
+        let reference = field("reference", language.reference(), reference, text, Cow::default());
+        let filters = [
             field("last4", language.last_four(), last4, digits, language.last_four_error()),
             field("amount", amount_label.into(), amount, decimal, amount_error),
             field("from", language.first_day(), from, date, day_error.clone()),
             field("to", language.last_day(), to, date, day_error),
-        ]
+        ];
+        (reference, filters)
     }
 
     pub(super) fn states<'a>(&'a self, language: &'a Language) -> Select<'a> {

@@ -59,6 +59,7 @@ async fn payments_are_found_by_their_state_and_downloaded() {
     for (state, payment, amounts) in &payments {
         for further in ["", "&amount=10", "&last4=0000&from=2026-01-01"] {
             let page = browser.get(&format!("{list}?state={state}{further}")).await;
+            assert!(page.text.contains("<details open>"), "the filters are hidden");
             let is_shown = |shown: &&Transaction| page.text.contains(&format!("/{}\"", shown.id));
             let found: Vec<_> = payments.iter().map(|(_, it, _)| it).filter(is_shown).collect();
             assert!(found.len() == 1 && found[0].id == payment.id, "{state}{further}");
@@ -71,6 +72,8 @@ async fn payments_are_found_by_their_state_and_downloaded() {
         assert_eq!(rows[0][2..6], ["", *state, "EUR", "10.00"], "{state}");
         assert_eq!(rows[0][6..10], amounts, "{state}");
         assert_eq!(rows[0][12].is_empty(), *state != "failed");
+        let shown = browser.get(&format!("{list}/{}", payment.id)).await;
+        assert_eq!(shown.text.contains("Try another card"), *state == "failed", "{state}");
     }
     // A dispute that is won gives the payment its state back.
     let (_, captured, _) = &payments[3];

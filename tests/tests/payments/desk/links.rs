@@ -32,7 +32,13 @@ async fn a_link_from_the_desk_can_be_paid() {
     let page = service.show(&next(&service.show(&link).await)).await;
     assert!(page.text().contains("9,95") && page.text().contains("Tea"), "{page:?}");
 
-    merchant.link_secret().await;
+    for _ in 0..2 {
+        let signed = browser.post(&path, &[("key", "form")]).await;
+        assert_eq!(signed.location.as_deref(), Some(&*path));
+    }
+    let first = made(&mut browser, query).await;
+    let again = browser.post(&path, &[("key", "another form")]).await;
+    assert_eq!((again.status, made(&mut browser, query).await), (303, first));
     assert!(!browser.get(&path).await.text.contains("not signed"));
     for (query, expected) in [
         (query, ["value=9.95&", "currency=EUR&", "reference=A+%26+1&"]),
