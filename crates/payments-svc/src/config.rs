@@ -21,7 +21,7 @@ use common::{
 use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use payments_domain::{
-    AcquirerName, Bic, Debtor, Email, Iban, Id, Money, Name, Notes, Ppm, Pricing, SepaName,
+    AcquirerName, Bic, Debtor, Email, Iban, Id, Money, Name, Notes, Ppm, Pricing, Scheme, SepaName,
 };
 use url::{Host, Url};
 
@@ -284,6 +284,11 @@ pub(crate) struct Config {
     /// Public URL of that port; without it, there is no desk
     #[arg(long, env = "PAYMENTS_DESK_URL", value_parser = base_url)]
     pub(crate) desk_url: Option<Url>,
+
+    /// Schemes of cards that the acquirer accepts, separated by commas, for the payment page
+    #[arg(long, env = "PAYMENTS_CARD_SCHEMES", value_delimiter = ',',
+          default_value = "visa,mastercard", value_parser = card_scheme)]
+    pub(crate) card_schemes: Vec<Scheme>,
 
     /// Terms and conditions, linked on the payment page
     #[arg(long, env = "PAYMENTS_TERMS_URL", value_parser = web_url)]
@@ -588,6 +593,14 @@ fn stripe_url(text: &str) -> Result<Url, String> {
         "must be an https address without a user, query or fragment, or an http address with a loopback \
          address such as 127.0.0.1"
             .to_owned()
+    })
+}
+
+fn card_scheme(text: &str) -> Result<Scheme, String> {
+    let known = Scheme::from_name(text).filter(|scheme| *scheme != Scheme::Unknown);
+    known.ok_or_else(|| {
+        let names = Scheme::ALL.map(Scheme::public_name).into_iter().flatten();
+        format!("must be one of {}", names.collect::<Vec<_>>().join(", "))
     })
 }
 

@@ -3,7 +3,10 @@
 
 mod cldr;
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, LazyLock},
+};
 
 use axum::http::{HeaderMap, header};
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue, concurrent::FluentBundle};
@@ -55,19 +58,61 @@ static FILES: [(&str, &str, &str); 27] = [
     file!("uk", "Українська"),
 ];
 
-static LANGUAGES: LazyLock<[Language; 27]> =
-    LazyLock::new(|| FILES.map(|(code, _, text)| Language::new(code, text)));
+/// Regions that write amounts in another way than the language does elsewhere.
+static REGIONS: [(&str, &str); 17] = [
+    ("de", "AT"),
+    ("de", "CH"),
+    ("de", "LI"),
+    ("en", "AU"),
+    ("en", "CA"),
+    ("en", "NZ"),
+    ("en", "ZA"),
+    ("es", "AR"),
+    ("es", "CL"),
+    ("es", "CO"),
+    ("es", "MX"),
+    ("es", "US"),
+    ("fr", "CA"),
+    ("fr", "CH"),
+    ("it", "CH"),
+    ("nl", "BE"),
+    ("pt", "BR"),
+];
+
+/// The languages, each followed by its regions.
+static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
+    let of_file = |(code, _, text)| {
+        let bundle = Arc::new(bundle(code, text));
+        let regions = REGIONS.into_iter().filter(move |(language, _)| *language == code);
+        let regions = [None].into_iter().chain(regions.map(|(_, region)| Some(region)));
+        regions.map(move |region| Language::new(code, region, Arc::clone(&bundle)))
+    };
+    FILES.into_iter().flat_map(of_file).collect()
+});
+
+/// Messages that cannot be parsed are skipped. Pages show them in English.
+fn bundle(code: &str, text: &str) -> FluentBundle<FluentResource> {
+    let locale: LanguageIdentifier = code.parse().unwrap_or_default();
+    let mut bundle = FluentBundle::new_concurrent(vec![locale]);
+    // No language here is written from right to left.
+    bundle.set_use_isolating(false);
+    let resource = FluentResource::try_new(text.to_owned());
+    bundle.add_resource_overriding(resource.unwrap_or_else(|(readable, _)| readable));
+    bundle
+}
 
 /// Parses the texts of all languages, so that no request has to.
 pub(super) fn load() {
     LazyLock::force(&LANGUAGES);
 }
 
-/// A language, with the texts of the pages and mails.
+/// A language, or a language as in one region, with the texts of the pages and mails.
 pub(super) struct Language {
     /// Its code, ISO 639-1.
     pub(super) code: &'static str,
-    bundle: FluentBundle<FluentResource>,
+    /// One of [`REGIONS`].
+    region: Option<&'static str>,
+    bundle: Arc<FluentBundle<FluentResource>>,
     /// `None` if ICU4X has no data, which a test excludes.
     amounts: Option<CurrencyFormatter>,
 }
@@ -113,13 +158,16 @@ messages! {
     form_error "form-error" ();
     card_number "card-number" ();
     card_number_error "card-number-error" ();
+    card_number_typo "card-number-typo" ();
+    accepted_cards "accepted-cards" ();
     expiry_date "expiry-date" ();
-    expiry_date_format "expiry-date-format" ();
     expiry_date_malformed "expiry-date-malformed" ();
     expiry_date_past "expiry-date-past" ();
     security_code "security-code" ();
     security_code_hint "security-code-hint" ();
     security_code_error "security-code-error" ();
+    security_code_back "security-code-back" ();
+    security_code_front "security-code-front" ();
     needs_script "needs-script" ();
     card_saved "card-saved" ();
     pay "pay" (amount);
@@ -367,20 +415,21 @@ messages! {
 }
 
 impl Language {
-    /// Messages that cannot be parsed are skipped. Pages show them in English.
-    fn new(code: &'static str, text: &str) -> Self {
-        let locale: LanguageIdentifier = code.parse().unwrap_or_default();
-        // CLDR means Brazil by `pt`.
-        let region = if code == "pt" { "pt-PT" } else { code };
-        let region: Locale = region.parse().unwrap_or(Locale::UNKNOWN);
+    fn new(
+        code: &'static str,
+        region: Option<&'static str>,
+        bundle: Arc<FluentBundle<FluentResource>>,
+    ) -> Self {
+        let locale = match (code, region) {
+            (_, Some(region)) => format!("{code}-{region}"),
+            // CLDR means Brazil by `pt`.
+            ("pt", None) => "pt-PT".to_owned(),
+            (_, None) => code.to_owned(),
+        };
+        let locale: Locale = locale.parse().unwrap_or(Locale::UNKNOWN);
         let amounts =
-            CurrencyFormatter::try_new_unstable(&Cldr, region.into(), Width::Short.into()).ok();
-        let mut bundle = FluentBundle::new_concurrent(vec![locale]);
-        // No language here is written from right to left.
-        bundle.set_use_isolating(false);
-        let resource = FluentResource::try_new(text.to_owned());
-        bundle.add_resource_overriding(resource.unwrap_or_else(|(readable, _)| readable));
-        Self { code, bundle, amounts }
+            CurrencyFormatter::try_new_unstable(&Cldr, locale.into(), Width::Short.into()).ok();
+        Self { code, region, bundle, amounts }
     }
 
     /// The code of each language, and its name in the language itself.
@@ -389,8 +438,7 @@ impl Language {
     }
 
     pub(super) fn english() -> &'static Self {
-        let [english, ..] = &*LANGUAGES;
-        english
+        &LANGUAGES[0]
     }
 
     /// A message. It is in English if this language lacks it.
@@ -400,7 +448,7 @@ impl Language {
         variables: [(&'static str, FluentValue<'_>); N],
     ) -> Cow<'_, str> {
         let variables: FluentArgs<'_> = variables.into_iter().collect();
-        let mut bundles = [&self.bundle, &Self::english().bundle].into_iter();
+        let mut bundles = [&*self.bundle, &*Self::english().bundle].into_iter();
         let text = bundles.find_map(|bundle| {
             let pattern = bundle.get_message(id)?.value()?;
             Some(bundle.format_pattern(pattern, Some(&variables), &mut Vec::new()))
@@ -423,14 +471,18 @@ impl Language {
         Self::named(locale.language.as_str()).filter(|language| language.code != "en")
     }
 
-    /// The language of a locale such as `da`, `da-DK` or `da_DK`.
+    /// The language of a locale such as `da`, `da-DK` or `da_DK`, as in its region.
     pub(super) fn named(locale: &str) -> Option<&'static Self> {
-        let code = locale.trim().split(['-', '_']).next()?.to_ascii_lowercase();
+        let mut parts = locale.trim().split(['-', '_']);
+        let code = parts.next()?.to_ascii_lowercase();
         let code = match code.as_str() {
             "no" | "nn" => "nb",
             code => code,
         };
-        LANGUAGES.iter().find(|language| language.code == code)
+        let region = parts.find(|part| part.len() == 2).map(str::to_ascii_uppercase);
+        let mut languages = LANGUAGES.iter().filter(|language| language.code == code);
+        let everywhere = languages.next()?;
+        Some(languages.find(|language| language.region == region.as_deref()).unwrap_or(everywhere))
     }
 
     fn accepted(headers: &HeaderMap) -> Option<&'static Self> {
@@ -621,20 +673,13 @@ mod tests {
     fn the_texts_of_all_languages_differ() {
         let texts: HashSet<_> =
             LANGUAGES.iter().map(|language| language.processing_hint()).collect();
-        assert_eq!(texts.len(), LANGUAGES.len());
-    }
-
-    #[test]
-    fn the_expiry_date_format_has_seven_characters() {
-        for language in LANGUAGES.iter() {
-            let format = language.expiry_date_format();
-            assert_eq!(format.chars().count(), "MM / YY".len(), "{}: {format}", language.code);
-        }
+        assert_eq!(texts.len(), FILES.len());
     }
 
     #[test]
     fn a_message_that_cannot_be_read_is_in_english() {
-        let language = Language::new("de", "pay = { $amount\ncancel = Abbrechen");
+        let bundle = bundle("de", "pay = { $amount\ncancel = Abbrechen");
+        let language = Language::new("de", None, Arc::new(bundle));
         assert_eq!(language.cancel(), "Abbrechen");
         assert_eq!(language.pay("EUR 1"), "Pay EUR 1");
         assert_eq!(language.text("unknown", []), "unknown");
@@ -738,6 +783,12 @@ mod tests {
             ("sl", 123_450, "EUR", "1234,50 €"),
             ("sv", 123_450, "SEK", "1 234,50 kr"),
             ("uk", 123_450, "UAH", "1 234,50 ₴"),
+            ("de-CH", 123_450, "CHF", "CHF 1'234.50"),
+            ("de_at", 123_450, "EUR", "€ 1 234,50"),
+            ("en-GB", 123_450, "GBP", "£1,234.50"),
+            ("fr-CA", 123_450, "CAD", "1 234,50 $"),
+            ("it-CH", 123_450, "CHF", "CHF 1234.50"),
+            ("pt-BR", 123_450, "BRL", "R$ 1.234,50"),
         ] {
             let shown = Language::named(locale).unwrap().money(money(minor, currency));
             // The kinds of spaces are compared below.
@@ -762,7 +813,9 @@ mod tests {
             for currency in ["EUR", "DKK", "CHF", "PLN", "JPY"] {
                 let amount = money(123_400, currency);
                 let read = language.amount_of(&language.money(amount), Some(amount.currency));
-                let minor = read.unwrap().amount(amount.currency).map(Amount::minor);
+                let read = read
+                    .unwrap_or_else(|| panic!("{:?}: {}", language.region, language.money(amount)));
+                let minor = read.amount(amount.currency).map(Amount::minor);
                 assert_eq!(minor, Ok(123_400), "{} {currency}", language.code);
             }
         }

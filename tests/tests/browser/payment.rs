@@ -1,6 +1,7 @@
 //! Payments on the payment page, from opening a link to returning to the shop.
 
 mod screen;
+mod typing;
 
 use blackbox::{
     browser::{Page, visit, visit_and_leave},

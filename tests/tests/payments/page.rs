@@ -356,11 +356,8 @@ async fn card_errors_are_shown_beside_fields_without_echoing_input() {
     let form = service.open(&Link::to(&merchant)).await;
     let right = [("number", "4100 0000 0000 0000"), ("expiry", "02 / 48"), ("code", "739")];
     for (field, values) in [
-        (
-            "number",
-            &["", "4100", "4100-0000-0000-0000x", "410000000000000", "12345678901234567890"][..],
-        ),
-        ("expiry", &["", "02", "13/48", "02/20", "00/48", "2048-02", "x", "02/048"]),
+        ("number", &["", "4100", "x", "410000000000000", "12345678901234567890"][..]),
+        ("expiry", &["", "02", "13/48", "02/20", "00/48", "2048-13", "x", "02/048"]),
         ("code", &["", "12", "1234", "12345", "abc"]),
     ] {
         for value in values {

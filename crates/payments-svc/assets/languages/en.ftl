@@ -31,14 +31,19 @@ card-details = Card details
 form-error = Please correct the marked fields.
 card-number = Card number
 card-number-error = Enter the card number, 12 to 19 digits.
+# The check digit of the number does not match
+card-number-typo = Check the card number: a digit is wrong.
+# The names of card schemes follow, after a colon
+accepted-cards = Accepted cards
 expiry-date = Expiry date
-# Shown in the empty field: the month and the year, 7 characters
-expiry-date-format = MM / YY
 expiry-date-malformed = Enter the month and year shown on the card, such as 08/29.
 expiry-date-past = This card has expired. Check the date, or use another card.
 security-code = Security code
 security-code-hint = 3 or 4 digits on the card
 security-code-error = Enter the 3 or 4 digits of the security code.
+# The next two messages are a hint, and an error if the code has another length
+security-code-back = Enter the 3 digits on the back of the card.
+security-code-front = Enter the 4 digits on the front of the card.
 needs-script = To pay here, turn on JavaScript and reload the page.
 card-saved = Your card will be saved for later payments to this shop.
 # $amount: an amount with its currency

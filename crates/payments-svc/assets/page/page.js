@@ -8,10 +8,13 @@ if (form) assist(form);
 const tokenized = document.querySelector("#tokenized");
 if (tokenized) tokenize(tokenized);
 
+// The language of the page, as in the customer's country, and in the customer's time zone.
 for (const time of document.querySelectorAll("time")) {
-  const style = { dateStyle: "long", timeStyle: "short" };
-  const format = new Intl.DateTimeFormat(document.documentElement.lang, style);
-  time.textContent = format.format(new Date(time.dateTime));
+  const { lang } = document.documentElement;
+  const locale = navigator.languages.find((it) => it.split("-")[0] === lang) ?? lang;
+  const day = { day: "numeric", month: "long", year: "numeric" };
+  const clock = { hour: "numeric", minute: "2-digit", timeZoneName: "short" };
+  time.textContent = new Intl.DateTimeFormat(locale, { ...day, ...clock }).format(new Date(time.dateTime));
 }
 
 // A button that was pressed shows that it works, and cannot be pressed again.
@@ -54,18 +57,14 @@ function assist(form) {
   const { number, expiry, code } = form.elements;
   const ofNumber = () => schemeOf(digits(number.value));
   const fields = [
-    { input: number, problem: () => isOneOf(ofNumber().lengths, number) ? null : "malformed" },
+    { input: number, problem: () => numberProblem(digits(number.value), ofNumber()) },
     { input: expiry, problem: () => expiryProblem(expiry.value) },
-    { input: code, problem: () => isOneOf(ofNumber().codes, code) ? null : "malformed" },
+    { input: code, problem: () => ofNumber().codes.includes(digits(code.value).length) ? null : codeOf(ofNumber()) },
   ];
 
-  retype(number, (text) => grouped(digits(text).slice(0, Math.max(...schemeOf(digits(text)).lengths))));
-  retype(expiry, (text, isErasing) => {
-    const padded = digits(text.replace(/^\s*(\d)\s*[/.-]/, "0$1")).replace(/^[2-9]/, "0$&");
-    const [month, year] = [padded.slice(0, 2), padded.slice(2, 6)];
-    return year || (month.length === 2 && !isErasing) ? `${month} / ${year}` : month;
-  });
-  retype(code, (text) => digits(text).slice(0, Math.max(...ofNumber().codes)));
+  retype(number, (text) => grouped(digits(text)) || text);
+  retype(expiry, monthAndYear);
+  retype(code, (text) => digits(text) || text);
   number.addEventListener("input", () => show(ofNumber()));
   show(ofNumber());
 
@@ -81,16 +80,32 @@ function assist(form) {
     });
   }
 
+  const message = form.querySelector("#errors");
+  const title = document.title.replace(`${message.dataset.wrong} – `, "");
   form.addEventListener("submit", (event) => {
     for (const { input, problem } of fields) mark(input, problem());
     const wrong = fields.filter(({ problem }) => problem());
-    const message = form.querySelector("#errors");
     message.classList.toggle("sent", wrong.length === 0);
     message.textContent = wrong.length === 0 ? message.dataset.sent : message.dataset.wrong;
     if (wrong.length === 0) return;
     event.preventDefault();
+    document.title = `${message.dataset.wrong} – ${title}`;
+    message.append(summary(wrong.map(({ input, problem }) => [input, problem()])));
     wrong[0].input.focus();
   });
+}
+
+// The errors again, as links to their fields.
+function summary(errors) {
+  const list = document.createElement("ul");
+  for (const [input, problem] of errors) {
+    const [item, link] = [document.createElement("li"), document.createElement("a")];
+    link.href = `#${input.id}`;
+    link.textContent = input.dataset[problem];
+    item.append(link);
+    list.append(item);
+  }
+  return list;
 }
 
 // The customer types the card into a field of Stripe's script. Only its token comes to this page.
@@ -126,14 +141,28 @@ function tokenize(form) {
   });
 }
 
+// The digits of a text in any script, as ASCII.
 function digits(text) {
-  return text.replace(/\D/g, "");
+  return (text.match(/\p{Decimal_Number}/gu) ?? []).map(ascii).join("");
 }
 
-function isOneOf(lengths, input) {
-  const text = digits(input.value);
-  const isNumber = input.name === "number";
-  return lengths.includes(text.length) && !(isNumber && isLive() && !hasCheckDigit(text));
+// The digits of each script follow one another, from 0 to 9.
+function ascii(digit) {
+  const code = digit.codePointAt(0);
+  let first = code;
+  while (/\p{Decimal_Number}/u.test(String.fromCodePoint(first - 1))) first -= 1;
+  return (code - first) % 10;
+}
+
+function numberProblem(number, { lengths }) {
+  if (!lengths.includes(number.length)) return "malformed";
+  return isLive() && !hasCheckDigit(number) ? "typo" : null;
+}
+
+// The name of the text about the security code.
+function codeOf({ codes }) {
+  if (codes.length > 1) return "malformed";
+  return codes[0] === 3 ? "back" : "front";
 }
 
 function isLive() {
@@ -163,7 +192,11 @@ function grouped(number) {
   return number.replace(/\d{4}(?=\d)/g, "$& ");
 }
 
-function show({ name, brand }) {
+function show(scheme) {
+  const { name, brand } = scheme;
+  const hint = document.querySelector("#code-hint");
+  hint.textContent = scheme.codes.length > 1 ? hint.dataset.any : document.querySelector("#code").dataset[codeOf(scheme)];
+  document.querySelector("#accepted").hidden = Boolean(name);
   const shown = document.querySelector("#scheme");
   if (shown.dataset.name === (name ?? "")) return;
   shown.dataset.name = name ?? "";
@@ -178,27 +211,85 @@ function show({ name, brand }) {
   shown.prepend(svg);
 }
 
-// Rewrites what is typed, with the cursor after the same digit as before.
+// Rewrites what is typed, with the cursor after the same digit as before. `rewrite` gets the text and
+// what has happened to it: "typed" for a single character, "erased", or "filled".
 function retype(input, rewrite) {
-  input.addEventListener("input", (event) => {
+  let isRewriting = false;
+  const apply = (happened) => {
     const before = digits(input.value.slice(0, input.selectionEnd)).length;
     const isAtEnd = input.selectionEnd === input.value.length;
-    const text = rewrite(input.value, event.inputType?.startsWith("delete"));
+    const text = rewrite(input.value, happened);
     if (text === input.value) return;
-    input.value = text;
+    isRewriting = true;
+    replace(input, text);
+    isRewriting = false;
     let at = 0;
     for (let seen = 0; seen < before; at += 1) seen += /\d/.test(text[at] ?? "0") ? 1 : 0;
     at = isAtEnd ? text.length : at;
-    input.setSelectionRange(at, at);
+    if (document.activeElement === input) input.setSelectionRange(at, at);
+  };
+  input.addEventListener("input", ({ inputType = "", data }) => {
+    if (isRewriting || inputType.startsWith("history")) return;
+    const isTyped = data?.length === 1 || inputType === "insertCompositionText";
+    apply(inputType.startsWith("delete") ? "erased" : isTyped ? "typed" : "filled");
+  });
+  input.addEventListener("change", () => apply("filled"));
+  // Deletes the next digit, not the space before it, which would come back.
+  input.addEventListener("beforeinput", ({ inputType }) => {
+    const { value, selectionStart, selectionEnd } = input;
+    let at = selectionStart;
+    if (at !== selectionEnd) return;
+    const isSpace = (place) => /[^\p{Decimal_Number}]/u.test(value[place] ?? "0");
+    if (inputType === "deleteContentForward") while (isSpace(at)) at += 1;
+    if (inputType === "deleteContentBackward") while (isSpace(at - 1)) at -= 1;
+    if (at !== selectionStart) input.setSelectionRange(at, at);
   });
 }
 
+// Replaces the text. The command keeps what the browser can undo.
+function replace(input, text) {
+  if (document.activeElement === input) {
+    input.select();
+    if (text && document.execCommand("insertText", false, text)) return;
+  }
+  input.value = text;
+}
+
+// "08 / 29". Text that cannot be read stays as it is.
+function monthAndYear(text, happened) {
+  if (happened === "erased") return text.replace(/[^\p{Decimal_Number}]+$/u, "");
+  if (happened === "filled") {
+    const [month, year] = expiryOf(text) ?? [];
+    return month ? `${month.padStart(2, "0")} / ${year}` : text;
+  }
+  const shown = text.replace(/\p{Decimal_Number}/gu, ascii);
+  const [, month, year] = /^(0[1-9]|1[0-2]|[1-9](?=\D))\D*(\d{0,4})$/.exec(shown) ?? [];
+  return month ? `${month.padStart(2, "0")} / ${year}` : text;
+}
+
+// The month and the year in a text. The service reads the same: `Expiry::parse_input`.
+function expiryOf(text) {
+  const groups = text.replace(/\p{Decimal_Number}/gu, ascii).match(/\d+/g) ?? [];
+  const [all] = groups;
+  let pairs = groups.length === 2 ? [groups] : [];
+  if (groups.length === 1 && (all.length % 2 === 0 || !all.startsWith("1"))) {
+    pairs = [2 - all.length % 2, all.length - 2].map((at) => [all.slice(0, at), all.slice(at)]);
+  }
+  const isMonth = (group) => /^(0?[1-9]|1[0-2])$/.test(group);
+  const isYear = (group) => /^(\d\d|[2-9]\d{3})$/.test(group);
+  for (const [one, other] of pairs) {
+    if (isMonth(one) && isYear(other)) return [one, other];
+    if (isMonth(other) && isYear(one) && one > "12") return [other, one];
+  }
+  return null;
+}
+
 function expiryProblem(text) {
-  const [, month, year] = /^(\d{2})(\d{2}|\d{4})$/.exec(digits(text)) ?? [];
-  if (!month || month < 1 || month > 12) return "malformed";
-  // The first of the month after it, in UTC.
-  const end = Date.UTC(year.length === 2 ? 2000 + Number(year) : Number(year), Number(month));
-  return end > Date.now() ? null : "past";
+  const [month, year] = expiryOf(text) ?? [];
+  if (!month) return "malformed";
+  const full = year.length === 2 ? `20${year}` : year;
+  // Noon after the last day in UTC: then the month has ended everywhere.
+  return Date.UTC(full, month, 1, 12) > Date.now() ? null : "past";
 }
 
 // Attaches the text for the problem to the field, or removes it.
@@ -206,9 +297,10 @@ function mark(input, problem) {
   const error = document.getElementById(`${input.id}-error`);
   error.hidden = !problem;
   error.textContent = problem ? input.dataset[problem] : "";
-  const hint = document.getElementById(`${input.id}-hint`)?.id;
-  const described = [hint, problem && error.id].filter(Boolean).join(" ");
-  if (described) input.setAttribute("aria-describedby", described);
+  const hint = document.getElementById(`${input.id}-hint`);
+  if (hint) hint.hidden = Boolean(problem);
+  const described = problem ? error : hint;
+  if (described) input.setAttribute("aria-describedby", described.id);
   else input.removeAttribute("aria-describedby");
   if (problem) input.setAttribute("aria-invalid", "true");
   else input.removeAttribute("aria-invalid");

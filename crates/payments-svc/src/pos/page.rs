@@ -21,6 +21,7 @@ use super::{
     problem::{Problem, Reason},
     screens::{
         AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard, WrongExpiry,
+        WrongNumber,
     },
     view,
     visit::{self, AmountErrors, FormToken, Visit},
@@ -378,41 +379,42 @@ impl TypedCard {
         if visit.tokenizer().is_some() {
             return Self::read_token(body);
         }
-        let (mut typed, test) = (Self::default(), visit.link.test);
+        let (mut browser, mut fields_of_card) = (None, (None, None, None));
         let read = body.read(|fields| {
-            typed.browser = fields.optional(browser::NAME, Uuid::parse_str).unwrap_or_default();
-            let number = fields.required("number", |typed| {
-                let number = CardNumber::new(typed).ok();
-                number.filter(|number| number.is_plausible(test)).ok_or("is not a card number")
-            });
-            let scheme = number.as_ref().map_or(Scheme::Unknown, CardNumber::scheme);
-            let expiry = fields.required("expiry", |text| {
-                typed.expiry = Expiry::parse_input(text).ok();
-                typed.expiry.filter(|expiry| !expiry.has_passed(now)).ok_or("is not a future month")
-            });
-            let code = fields.required("code", |typed| {
-                let code = SecurityCode::new(typed).ok();
-                code.filter(|code| code.suits(scheme)).ok_or("is not a security code")
-            });
-            Ok(CardDetails { number: number?, expiry: expiry?, code: code? })
+            browser = fields.optional(browser::NAME, Uuid::parse_str).unwrap_or_default();
+            fields_of_card = (
+                fields.optional("number", CardNumber::parse_input).unwrap_or_default(),
+                fields.optional("expiry", Expiry::parse_input).unwrap_or_default(),
+                fields.optional("code", SecurityCode::parse_input).unwrap_or_default(),
+            );
+            Ok(())
         });
-        let invalid = match read {
-            Ok(details) => return (Some(Submitted::Details(details)), typed),
-            Err(invalid) => invalid,
+        // What cannot be read is wrong below.
+        let _: Result<(), _> = read;
+        let (number, expiry, code) = fields_of_card;
+        let scheme = number.as_ref().map_or(Scheme::Unknown, CardNumber::scheme);
+        let test = visit.link.test;
+        let wrong = WrongCard {
+            number: match &number {
+                Some(number) if number.is_plausible(test) => None,
+                Some(number) if number.has_length() => Some(WrongNumber::CheckDigit),
+                _ => Some(WrongNumber::Malformed),
+            },
+            expiry: match expiry {
+                Some(expiry) if !expiry.has_passed(now) => None,
+                Some(_) => Some(WrongExpiry::Past),
+                None => Some(WrongExpiry::Malformed),
+            },
+            code: code.as_ref().is_none_or(|code| !code.suits(scheme)).then_some(scheme),
         };
-        // If the body is not a form at all, its error has no field, and every field counts as
-        // wrong.
-        let is_wrong = |name| invalid.iter().any(|invalid| [name, ""].contains(&&*invalid.field));
-        let wrong_expiry = match typed.expiry {
-            Some(_) => WrongExpiry::Past,
-            None => WrongExpiry::Malformed,
+        let typed = Self { wrong, expiry, browser };
+        let details = match (number, expiry, code) {
+            (Some(number), Some(expiry), Some(code)) if wrong == WrongCard::default() => {
+                Some(Submitted::Details(CardDetails { number, expiry, code }))
+            }
+            _ => None,
         };
-        typed.wrong = WrongCard {
-            number: is_wrong("number"),
-            expiry: is_wrong("expiry").then_some(wrong_expiry),
-            code: is_wrong("code"),
-        };
-        (None, typed)
+        (details, typed)
     }
 
     fn read_token(body: &Body) -> (Option<Submitted>, Self) {
@@ -428,7 +430,7 @@ impl TypedCard {
     }
 
     fn wrong_number() -> Self {
-        let wrong = WrongCard { number: true, ..WrongCard::default() };
+        let wrong = WrongCard { number: Some(WrongNumber::Malformed), ..WrongCard::default() };
         Self { wrong, ..Self::default() }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use payments_domain::{Currency, DeclineGroup, Expiry, Id, ProcessingError, Receipt};
+use payments_domain::{Currency, DeclineGroup, Expiry, Id, ProcessingError, Receipt, Scheme};
 
 use super::{
     asset::VERSION,
@@ -53,6 +53,59 @@ impl CardPage<'_> {
         self.wrong != WrongCard::default()
     }
 
+    /// The fields that are wrong, from top to bottom, each with its error.
+    fn errors(&self) -> Vec<(&'static str, Cow<'_, str>)> {
+        let number = self.wrong.number.map(|wrong| ("number", self.number_error(wrong)));
+        let expiry = self.wrong.expiry.map(|wrong| ("expiry", self.expiry_error(wrong)));
+        let code = self.wrong.code.map(|scheme| ("code", self.code_error(scheme)));
+        [number, expiry, code].into_iter().flatten().collect()
+    }
+
+    fn error(&self, field: &str) -> Option<Cow<'_, str>> {
+        self.errors().into_iter().find_map(|(name, error)| (name == field).then_some(error))
+    }
+
+    /// The attributes of a field that is wrong. The first one gets the focus.
+    fn wrong(&self, field: &str) -> String {
+        let errors = self.errors();
+        let autofocus = if errors.first().is_some_and(|(first, _)| *first == field) {
+            " autofocus"
+        } else {
+            ""
+        };
+        let attributes =
+            || format!("aria-invalid=\"true\" aria-describedby=\"{field}-error\"{autofocus}");
+        if errors.iter().any(|(name, _)| *name == field) { attributes() } else { String::new() }
+    }
+
+    fn number_error(&self, wrong: WrongNumber) -> Cow<'_, str> {
+        match wrong {
+            WrongNumber::Malformed => self.language.card_number_error(),
+            WrongNumber::CheckDigit => self.language.card_number_typo(),
+        }
+    }
+
+    fn expiry_error(&self, wrong: WrongExpiry) -> Cow<'_, str> {
+        match wrong {
+            WrongExpiry::Malformed => self.language.expiry_date_malformed(),
+            WrongExpiry::Past => self.language.expiry_date_past(),
+        }
+    }
+
+    fn code_error(&self, scheme: Scheme) -> Cow<'_, str> {
+        match scheme.code_lengths() {
+            [3] => self.language.security_code_back(),
+            [4] => self.language.security_code_front(),
+            _ => self.language.security_code_error(),
+        }
+    }
+
+    /// The names of the schemes whose cards are accepted.
+    fn brands(&self) -> String {
+        let brands = self.visit.settings.schemes.iter().filter_map(|scheme| scheme.brand());
+        brands.collect::<Vec<_>>().join(", ")
+    }
+
     /// The date as customers type it.
     fn typed_expiry(&self) -> String {
         let Some((year, month)) = self.expiry.map(Expiry::parts) else { return String::new() };
@@ -63,9 +116,16 @@ impl CardPage<'_> {
 /// The wrong fields of the card form.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct WrongCard {
-    pub(super) number: bool,
+    pub(super) number: Option<WrongNumber>,
     pub(super) expiry: Option<WrongExpiry>,
-    pub(super) code: bool,
+    /// The scheme of the number, which has codes of another length.
+    pub(super) code: Option<Scheme>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WrongNumber {
+    Malformed,
+    CheckDigit,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The settings of the payment page.
 
 use axum::http::HeaderValue;
+use payments_domain::Scheme;
 use url::Url;
 
 use super::view;
@@ -12,6 +13,8 @@ pub(crate) struct Settings {
     pub(super) path: String,
     /// Whether browsers reach the page with TLS.
     pub(super) is_secure: bool,
+    /// The schemes that the card form shows.
+    pub(super) schemes: Vec<Scheme>,
     pub(super) terms_url: Option<Url>,
     pub(super) privacy_url: Option<Url>,
     /// `None`: the page of a live merchant has fields for the card itself.
@@ -42,12 +45,16 @@ impl Tokenizer {
 
 impl Settings {
     /// `url` is the public URL of the page.
-    pub(crate) fn new(url: &str, terms_url: Option<Url>, privacy_url: Option<Url>) -> Self {
+    pub(crate) fn new(
+        url: &str,
+        schemes: Vec<Scheme>,
+        (terms_url, privacy_url): (Option<Url>, Option<Url>),
+    ) -> Self {
         let url = format!("{}/", url.trim_end_matches('/'));
         let parsed = Url::parse(&url).ok();
         let path = parsed.as_ref().map_or("/", Url::path).to_owned();
         let is_secure = parsed.is_some_and(|url| url.scheme() == "https");
-        Self { url, path, is_secure, terms_url, privacy_url, tokenizer: None }
+        Self { url, path, is_secure, schemes, terms_url, privacy_url, tokenizer: None }
     }
 
     pub(crate) fn with_tokenizer(self, tokenizer: Tokenizer) -> Self {
