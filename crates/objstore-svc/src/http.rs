@@ -33,6 +33,7 @@ mod events;
 pub(crate) mod metrics;
 mod objects;
 pub(crate) mod origin;
+mod query;
 mod session;
 mod socket;
 mod streams;

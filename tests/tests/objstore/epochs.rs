@@ -1,7 +1,7 @@
 //! `new-epoch`, for a restore to an earlier time that the service cannot notice.
 
 use blackbox::{
-    objstore::{Client, Object, Service, Stopped},
+    objstore::{Client, Event, Object, Service, Stopped, revision},
     postgres::Cluster,
     process::{self, output},
 };
@@ -106,4 +106,25 @@ async fn on_sqlite_a_new_epoch_begins_at_a_start() {
     assert!(line.contains("in use by another process"), "{line}");
     let line = process::exits_with(2, command(&Stopped::on(None, &[]))).await;
     assert!(line.contains("there is no database at"), "{line}");
+}
+
+#[tokio::test]
+async fn a_store_made_anew_is_not_taken_for_the_old_one() {
+    let old = Service::with(&[]).await;
+    let (client, object) = (old.client().await, Object::fresh());
+    let tag = client.set(&object).await;
+    let _stopped = old.stop().await;
+
+    let new = Service::with(&[]).await;
+    let mut client = client.at(&new);
+    let _ = client.register().await.expect(200);
+    client.watch(&object.key).await;
+    client.set(&object.numbered(1)).await;
+    client.set(&object.numbered(2)).await;
+    let query = format!("?events=true&marks=true&since={}", revision(&tag));
+    let mut socket = client.socket_with(&query).await;
+    let Event::Reset(_) = socket.next_event().await else { panic!("no reset") };
+    let Event::Set(_, current) = socket.next_event().await else { panic!("no current value") };
+    assert_eq!(current, object.numbered(2));
+    matches_nothing(&client, &object, &tag).await;
 }

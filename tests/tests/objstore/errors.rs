@@ -1,7 +1,8 @@
 //! Unknown paths, wrong methods, and request ids.
 
-use blackbox::objstore::{Client, Service};
+use blackbox::objstore::{Client, Object, Service};
 use reqwest::Method;
+use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::TcpStream,
@@ -42,6 +43,47 @@ async fn is_not_allowed(client: &Client, method: &Method, path: &str, allowed: &
     if method != Method::HEAD {
         answer.refused(405, "method_not_allowed");
     }
+}
+
+#[tokio::test]
+async fn unknown_and_repeated_parameters_are_refused() {
+    let service = Service::any().await;
+    let (client, object) = (service.client().await, Object::fresh());
+    for (path, queries) in [
+        ("/set", &["tll=5s", "TTL=5s", "Presence=true", "ttl=5s&ttl=6s", "ttl=%FF"][..]),
+        ("/find", &["limits=1", "limit=1&limit=1", "after=%FF", "%FF=1"]),
+        ("/get", &["x=1", "ttl=5s"]),
+        ("/delete", &["x"]),
+        ("/watch", &["x=1"]),
+        ("/unwatch", &["x=1"]),
+        ("/register", &["x=1"]),
+        ("/logout", &["x=1"]),
+    ] {
+        for query in queries {
+            let path = format!("{path}?{query}");
+            let body = match path.as_str() {
+                _ if path.starts_with("/set") => object.body(),
+                _ if path.starts_with("/register") => json!({ "ID": client.id() }).to_string(),
+                _ => object.key.body(),
+            };
+            client.post(&path, body).await.refused(400, "invalid_query");
+            if !path.starts_with("/register") {
+                service.stranger().post(&path, "{}").await.refused(401, "unauthenticated");
+            }
+        }
+    }
+    for path in ["/watches?x=1", "/events?type=%FF", "/events?x=1"] {
+        client.fetch(path).await.refused(400, "invalid_query");
+    }
+    for query in ["?event=true", "?events=true&mark=true", "?events=true&events=true"] {
+        let Err(answer) = client.try_socket(query).await else { panic!("{query}") };
+        answer.refused(500, "not_upgraded");
+    }
+    for path in ["/health?x=1", "/ready?x=1", "/openapi.json?x=1"] {
+        let answer = client.request(Method::GET, path).send_undescribed().await;
+        assert_eq!(answer.status, 200, "{path}");
+    }
+    client.post("/get", object.key.body()).await.refused(422, "object_not_found");
 }
 
 #[tokio::test]

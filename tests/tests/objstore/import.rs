@@ -154,8 +154,8 @@ async fn a_failed_import_leaves_no_rows() {
     let place = service.stop().await;
     let database = Cluster::shared().database();
     Stopped::on(Some(database.clone()), &[]).start().await.stop().await;
-    database.run("UPDATE store SET epoch = NULL");
-    database.run("ALTER TABLE log ADD CHECK (revision > 1000000)");
+    database.run("UPDATE store SET epoch = NULL, revision = 0");
+    database.run("ALTER TABLE log ADD CHECK (revision < 0)");
     let (succeeded, output) = import(&place, &database).await;
     assert!(!succeeded, "{output}");
     for table in ["clients", "sessions", "watches", "objects", "log"] {

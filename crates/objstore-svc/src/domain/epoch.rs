@@ -1,5 +1,5 @@
-//! Epochs. A new epoch begins when acknowledged changes may be lost: a backup was restored, or
-//! PostgreSQL failed over to a server that lacks commits.
+//! Epochs. A new epoch begins when a store is made, and when acknowledged changes may be lost: a backup
+//! was restored, or PostgreSQL failed over to a server that lacks commits.
 //!
 //! Clients and replicas may remember revisions that do not exist anymore. So two rules keep the
 //! epochs apart:
@@ -11,7 +11,7 @@
 //!    have seen lost values, and gets all current values.
 //!
 //! Decision: the start is the time in microseconds. Counting is not enough: the next epoch may begin
-//! on a server that does not know this one, and would repeat its revisions. A store changes less
+//! on a server or in a new store that does not know this one, and would repeat its revisions. A store changes less
 //! than a million times a second, so revisions stay behind the time. Until the year 2255 they stay
 //! below 2^53, up to which JavaScript can count. If the clock is behind, the start is at least 2^20
 //! after the newest revision. A greater distance would be more than the time between two failovers,
@@ -37,6 +37,6 @@ impl EpochId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Epoch {
     pub(crate) id: EpochId,
-    /// The newest revision when the epoch began: 0 for the first epoch of a store.
+    /// The newest revision when the epoch began.
     pub(crate) start: Revision,
 }

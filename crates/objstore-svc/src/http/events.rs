@@ -4,8 +4,8 @@ use std::{convert::Infallible, sync::Arc, time::Duration, vec};
 
 use axum::{
     Extension,
-    extract::{Query, State, rejection::QueryRejection},
-    http::HeaderMap,
+    extract::State,
+    http::{HeaderMap, HeaderName, header},
     response::{
         IntoResponse,
         sse::{Event, KeepAlive, Sse},
@@ -20,6 +20,7 @@ use serde::Deserialize;
 
 use super::{
     App, Error,
+    query::{Parameters, Query},
     session::Authenticated,
     streams::{OpenStream, until_session_ends},
 };
@@ -52,6 +53,11 @@ pub(super) struct EventsQuery {
     since: Option<Revision>,
 }
 
+impl Parameters for EventsQuery {
+    const ALLOWED: &'static str = "the query can have type, namespace, name, initial, marks (true or \
+                                   false) and since (a revision), each once";
+}
+
 impl EventsQuery {
     fn stream(self, headers: &HeaderMap) -> Result<Stream, Error> {
         let last = headers.get(LAST_EVENT_ID).map(|value| {
@@ -80,14 +86,8 @@ pub(super) async fn events(
     mut session: Authenticated,
     Extension(connection): Extension<Connection>,
     headers: HeaderMap,
-    query: Result<Query<EventsQuery>, QueryRejection>,
+    Query(query): Query<EventsQuery>,
 ) -> Result<impl IntoResponse, Error> {
-    let Query(query) = query.map_err(|_| {
-        Error::Query(
-            "the query can have type, namespace, name, initial, marks (true or false) and since \
-             (a revision), each once",
-        )
-    })?;
     let stream = query.stream(&headers)?;
     let opened = OpenStream::new(&app, &session, &connection, &stream).await;
     let OpenStream { subscriber, open, connected, permit } =
@@ -116,7 +116,14 @@ pub(super) async fn events(
         _permit: permit,
     };
     let events = stream::unfold(messages, Messages::next).take_until(Box::pin(ended));
-    Ok((renewed, Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_EVERY))))
+    // nginx would hold the messages back, and other proxies could change them.
+    let headers = [
+        (header::CACHE_CONTROL, "no-store, no-transform"),
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_EVERY));
+    // Later headers replace those of `Sse`.
+    Ok((renewed, headers, events))
 }
 
 /// The messages of one response.

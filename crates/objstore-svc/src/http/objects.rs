@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     body::Body as ResponseBody,
-    extract::{Query, State, rejection::QueryRejection},
+    extract::State,
     http::{HeaderMap, HeaderName, StatusCode, header},
     response::IntoResponse,
 };
@@ -17,6 +17,7 @@ use serde::Deserialize;
 use super::{
     App, Error,
     body::{Body, KeyOnlyInput, ObjectInput},
+    query::{Nothing, Parameters, Query},
     session::Authenticated,
 };
 use crate::{
@@ -38,6 +39,7 @@ pub(super) const JSON: (HeaderName, &str) = (header::CONTENT_TYPE, "application/
 pub(super) async fn get(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
+    _: Query<Nothing>,
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let key = body.decode::<KeyOnlyInput<'_>>()?.key()?;
@@ -55,10 +57,16 @@ pub(super) async fn get(
 
 /// Selects how long the object stays. An extension of the specification.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct SetQuery {
     ttl: Option<String>,
     #[serde(default)]
     presence: bool,
+}
+
+impl Parameters for SetQuery {
+    const ALLOWED: &'static str =
+        "the query can have ttl, such as 90s, and presence (true or false), each once";
 }
 
 impl SetQuery {
@@ -75,13 +83,10 @@ pub(super) async fn set(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
     headers: HeaderMap,
-    query: Result<Query<SetQuery>, QueryRejection>,
+    Query(query): Query<SetQuery>,
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let precondition = precondition(&headers)?;
-    let Query(query) = query.map_err(|_| {
-        Error::Query("presence must be true or false; give ttl and presence at most once")
-    })?;
     let lifespan = query.lifespan(session.client)?;
     let object = body.decode::<ObjectInput<'_>>()?.parse()?;
     let intent = intent(&app, session.client, Action::Set, &object.key, precondition)?;
@@ -96,6 +101,7 @@ pub(super) async fn delete(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
     headers: HeaderMap,
+    _: Query<Nothing>,
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let precondition = precondition(&headers)?;
@@ -107,22 +113,25 @@ pub(super) async fn delete(
 
 /// Selects the page of objects to return. An extension of the specification.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct FindQuery {
     limit: Option<usize>,
     after: Option<String>,
+}
+
+impl Parameters for FindQuery {
+    const ALLOWED: &'static str =
+        "the query can have limit (a number from 1 to 1000) and after, each once";
 }
 
 /// Streams the objects that match a pattern: all of them, or one page.
 pub(super) async fn find(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
-    query: Result<Query<FindQuery>, QueryRejection>,
+    Query(query): Query<FindQuery>,
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
-    let Query(query) = query.map_err(|_| {
-        Error::Query("limit must be a number from 1 to 1000; give limit and after at most once")
-    })?;
     let after = query.after.as_deref().map(parse_cursor).transpose()?;
     let (found, next) = Found::new(&app, session.client, pattern, after, query.limit).await?;
     // Reads the first chunk before the status line is sent, so that a failing store still gives an

@@ -11,7 +11,12 @@ use common::{bearer::bearer_token, limits::ClientAddress};
 use cookie::{Cookie, time::Duration};
 use serde::Deserialize;
 
-use super::{App, Error, body::Registration, origin::Admitted};
+use super::{
+    App, Error,
+    body::Registration,
+    origin::Admitted,
+    query::{Nothing, Query},
+};
 use crate::{
     domain::{ClientId, Token, TokenDigest},
     store::now,
@@ -36,11 +41,13 @@ pub(super) async fn register(
     _: Admitted,
     address: ClientAddress,
     headers: HeaderMap,
+    query: Result<Query<Nothing>, Error>,
     Registration(body): Registration,
 ) -> Result<impl IntoResponse, Error> {
     app.registrations.count(address)?;
     let client = ClientId::parse(&body.decode::<RegisterInput<'_>>()?.id)?;
     app.clients.borrow().check(client, bearer_token(&headers))?;
+    let _: Query<Nothing> = query?;
     let token = Token::new(rand::random());
     app.store.register(client, TokenDigest::of(token.as_str()), now()).await??;
     Ok(set_cookie(&app, token.as_str()))
@@ -50,6 +57,7 @@ pub(super) async fn register(
 pub(super) async fn logout(
     State(app): State<Arc<App>>,
     session: Authenticated,
+    _: Query<Nothing>,
 ) -> Result<impl IntoResponse, Error> {
     app.store.end_session(session.token, now()).await?;
     app.open_sockets.close(session.token);

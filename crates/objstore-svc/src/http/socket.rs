@@ -18,8 +18,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use axum::{
     Extension,
     extract::{
-        Query, State, WebSocketUpgrade,
-        rejection::QueryRejection,
+        State, WebSocketUpgrade,
         ws::{
             CloseFrame, Message, Utf8Bytes, WebSocket, close_code,
             rejection::WebSocketUpgradeRejection,
@@ -40,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     App, Error,
+    query::{Parameters, Query},
     session::Authenticated,
     streams::{OpenStream, until_session_ends},
 };
@@ -77,6 +77,7 @@ const WRITE_BUFFER: usize = 16 * 1024;
 /// `events` selects the message format. The others change a socket with `events`. An extension of
 /// the specification.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct SocketQuery {
     #[serde(default)]
     events: bool,
@@ -90,6 +91,11 @@ pub(super) struct SocketQuery {
     marks: bool,
     #[serde(default)]
     ack: Acknowledgement,
+}
+
+impl Parameters for SocketQuery {
+    const ALLOWED: &'static str = "the query can have events, initial, marks (true or false), since \
+                                   (a revision) and ack (pong or manual), each once";
 }
 
 impl SocketQuery {
@@ -113,7 +119,7 @@ pub(super) async fn socket(
     State(app): State<Arc<App>>,
     Extension(connection): Extension<Connection>,
     headers: HeaderMap,
-    query: Result<Query<SocketQuery>, QueryRejection>,
+    query: Result<Query<SocketQuery>, Error>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<(impl axum::response::IntoResponseParts, Response), Error> {
     let session = Authenticated::of_any_origin(&headers, &app).await;
@@ -122,7 +128,7 @@ pub(super) async fn socket(
         return Err(Error::Origin);
     }
     let upgrade = upgrade.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
-    let Query(query) = query.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
+    let Query(query) = query.map_err(|error| Error::Upgrade(error.to_string()))?;
     let stream = query.stream()?;
     let opened = OpenStream::new(&app, &session, &connection, &stream).await;
     let opened = opened.map_err(subscription_error)?;

@@ -8,6 +8,7 @@ use super::{
     App, Error,
     body::{Body, KeyOnlyInput},
     objects::JSON,
+    query::{Nothing, Query},
     session::Authenticated,
 };
 use crate::{domain::write_key, store::StoreError};
@@ -15,6 +16,7 @@ use crate::{domain::write_key, store::StoreError};
 pub(super) async fn watch(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
+    _: Query<Nothing>,
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
@@ -26,6 +28,7 @@ pub(super) async fn watch(
 pub(super) async fn unwatch(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
+    _: Query<Nothing>,
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
@@ -38,6 +41,7 @@ pub(super) async fn unwatch(
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
+    _: Query<Nothing>,
 ) -> Result<impl IntoResponse, Error> {
     let state = app.store.client(session.client).await?;
     let mut patterns: Vec<_> = state.watches.open().map(|(pattern, _)| pattern).collect();

@@ -91,9 +91,9 @@ const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan;
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
      UPDATE store SET (epoch, origin, epoch_start, revision) = (
          SELECT (random() * 9223372036854775806)::bigint + 1, store_origin(), start, start
-         FROM (SELECT CASE WHEN store.epoch IS NULL AND store.revision = 0 THEN 0 ELSE greatest(
+         FROM (SELECT greatest(
              store.revision + 1048576, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
-         ) END AS start) AS next
+         ) AS start) AS next
      ) WHERE epoch IS NULL OR origin IS DISTINCT FROM store_origin()";
 
 mod migrations {

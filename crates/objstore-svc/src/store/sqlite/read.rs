@@ -24,10 +24,9 @@ pub(super) fn row<G: Group>(row: &Row<'_>) -> rusqlite::Result<G> {
 }
 
 /// Begins an epoch with the random ID `?1` if there is none: see `domain/epoch.rs`.
-const BEGIN_EPOCH: &str = "UPDATE store SET epoch = ?1, epoch_start = (
-         SELECT CASE WHEN head = 0 THEN 0 ELSE
-             max(head + 1048576, CAST(unixepoch('subsec') * 1000000 AS INTEGER)) END
-         FROM (SELECT max(epoch_start, coalesce((SELECT max(revision) FROM log), 0)) AS head)
+const BEGIN_EPOCH: &str = "UPDATE store SET epoch = ?1, epoch_start = max(
+         max(epoch_start, coalesce((SELECT max(revision) FROM log), 0)) + 1048576,
+         CAST(unixepoch('subsec') * 1000000 AS INTEGER)
      ) WHERE epoch IS NULL";
 
 /// The epoch of the store. Begins one if the store is new, or a restored backup.
