@@ -6,9 +6,10 @@ use std::net::Ipv4Addr;
 use blackbox::{
     authsvc, objstore, payments,
     process::DEADLINE,
-    raw::{self, Reply},
+    raw::{self, Connection, Reply},
 };
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future::select_all};
+use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     net::TcpListener,
@@ -177,6 +178,36 @@ async fn a_websocket_passes_both_proxies() {
         };
         let push = timeout(DEADLINE, push).await.unwrap();
         assert!(push.contains(r#"{"n":7}"#), "{kind:?}: {push}");
+    }
+}
+
+#[tokio::test]
+async fn too_many_requests_get_an_answer_that_programs_can_read() {
+    for kind in Kind::ALL {
+        let site = Site::start(kind).await;
+        for name in NAMES {
+            let request = format!("GET /nothing HTTP/1.1\r\nHost: {name}\r\n\r\n");
+            let limited = async |connection: &mut Connection<_>| {
+                loop {
+                    let reply = connection.ask(&request).await;
+                    if reply.status == 429 {
+                        return reply;
+                    }
+                }
+            };
+            // One connection is too slow for the limit on a busy machine.
+            let connect = async || Connection::over(site.proxy.connect(STRANGER, name).await);
+            let mut connections = Vec::new();
+            for _ in 0..8 {
+                connections.push(connect().await);
+            }
+            let first = select_all(connections.iter_mut().map(|it| Box::pin(limited(it))));
+            let (reply, ..) = timeout(DEADLINE, first).await.expect("a limit");
+            assert_eq!(reply.header("retry-after"), Some("1"), "{kind:?}: {reply:?}");
+            assert_eq!(reply.header("content-type"), Some("application/json"), "{kind:?}");
+            let body: Value = serde_json::from_str(&reply.body).unwrap();
+            assert_eq!(body["error"], "rate_limited", "{kind:?}: {reply:?}");
+        }
     }
 }
 
