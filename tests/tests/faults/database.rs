@@ -56,14 +56,16 @@ impl Database {
     }
 
     pub(crate) fn revision(&self) -> u64 {
-        self.log.last().map_or(0, |record| record.revision)
+        self.log.last().map_or(0, |record| record.revision).max(self.epoch_start)
     }
 
     /// Checks that all changes are complete: the log has no gaps within an epoch, and replaying it
     /// from the first revision gives the objects.
     pub(crate) fn is_whole(&self) {
         let mut objects = BTreeMap::new();
-        let mut last = 0;
+        // The records of an earlier epoch begin at its start.
+        let earlier = self.log.first().filter(|record| record.revision <= self.epoch_start);
+        let mut last = earlier.map_or(self.epoch_start, |record| record.revision - 1);
         for Record { revision, change } in &self.log {
             if *revision > self.epoch_start {
                 last = last.max(self.epoch_start);
@@ -86,8 +88,8 @@ impl Database {
     /// Checks that the log contains every acknowledged change.
     pub(crate) fn holds(&self, ledger: &Ledger) {
         for (revision, key, number) in &ledger.sets {
-            let record = self.log.get(usize::try_from(revision - 1).unwrap());
-            let change = record.and_then(|record| record.change.as_ref());
+            let at = self.log.binary_search_by_key(revision, |record| record.revision);
+            let change = at.ok().and_then(|at| self.log[at].change.as_ref());
             let expected = (parts_of(key), Some(value(*number).into_bytes()));
             assert!(change == Some(&expected), "revision {revision} is not {key:?} {number}");
         }
