@@ -24,7 +24,7 @@ pub(crate) use access::{
 };
 pub(crate) use epoch::{Epoch, EpochId};
 pub(crate) use key::{InvalidKey, Key, Pattern, Shape};
-pub(crate) use lifespan::{Cause, InvalidTtl, Lifespan, PresenceGrace, Ttl};
+pub(crate) use lifespan::{Cause, InvalidTtl, Lifespan, PresenceGrace, StoredLifespan, Ttl};
 pub(crate) use log::{Entry, Record, Revision};
 pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, StoredObject, write_key};
 pub(crate) use precondition::{ETag, InvalidETag, Precondition};

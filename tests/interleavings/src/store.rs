@@ -11,7 +11,7 @@ use std::{
 use crate::{
     domain::{
         Action, AdoptedRules, ClientId, Entry, Key, Object, Pattern, Record, Revision,
-        StoredObject, Watches,
+        StoredLifespan, StoredObject, Watches,
     },
     rules,
     sync::mpsc,
@@ -259,7 +259,8 @@ impl History {
         for &Record { revision, ref entry } in &self.log {
             match entry {
                 Entry::Set(object, _) => {
-                    let stored = StoredObject { object: Object::clone(object), revision };
+                    let (copy, lifespan) = (Object::clone(object), StoredLifespan::default());
+                    let stored = StoredObject { object: copy, revision, lifespan };
                     objects.insert(name(object), stored);
                 }
                 Entry::Delete(object, _) => drop(objects.remove(&name(object))),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blackbox::{
-    objstore::{Client, Event, Key, Object, Service, Stopped, unique},
+    objstore::{Client, Event, Key, Object, Service, Stopped, revision, unique},
     postgres::Cluster,
     process::{DEADLINE, shift_clock},
     soak::rounds,
@@ -11,6 +11,7 @@ use blackbox::{
 use futures_util::{StreamExt as _, stream};
 use rand::RngExt as _;
 use reqwest::Method;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::fence::no_more_events;
@@ -68,6 +69,56 @@ async fn another_set_replaces_the_time_to_live() {
     assert_eq!(client.get(&cleared.key).await, cleared);
     assert_eq!(client.get(&extended.key).await, extended);
     client.post("/get", shortened.key.body()).await.refused(422, "object_not_found");
+}
+
+#[tokio::test]
+async fn a_set_can_keep_what_ends_the_object() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let pattern = Object::fresh().key;
+    let object = |name: &str| Object::new(&pattern.named(name), "{}");
+    let [timed, tied, both, plain] = ["timed", "tied", "both", "plain"].map(object);
+    let ends = async |object: &Object| {
+        let answer = client.post("/get", object.key.body()).await.expect(200);
+        ["object-expires", "object-presence"].map(|name| answer.header(name).map(str::to_owned))
+    };
+    client.set_with("?ttl=1h", &timed).await;
+    client.set_with("?presence=true", &tied).await;
+    client.set_with("?ttl=2h&presence=true", &both).await;
+    client.set_with("?ttl=keep", &plain).await;
+    let mut kept = Vec::new();
+    for object in [&timed, &tied, &both, &plain] {
+        let before = ends(object).await;
+        client.set_with("?ttl=keep", object).await;
+        assert_eq!(ends(object).await, before, "{object:?}");
+        kept.push(before);
+    }
+    let expected = [(true, false), (false, true), (true, true), (false, false)];
+    let found: Vec<_> = kept.iter().map(|[time, tie]| (time.is_some(), tie.is_some())).collect();
+    assert_eq!(found, expected);
+    let hour = kept[0][0].as_ref().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let left = hour.duration_since(jiff::Timestamp::now()).as_secs();
+    assert!((3000..=3600).contains(&left), "{left}");
+    client.set_with("?ttl=keep&presence=true", &timed).await;
+    assert_eq!(ends(&timed).await, [kept[0][0].clone(), Some("true".to_owned())]);
+
+    let path = "/find?metadata=true&limit=3";
+    let answer = client.post(path, pattern.named("").body()).await.expect(200);
+    assert!(answer.header("next-cursor").is_some());
+    let rows: Vec<Value> = serde_json::from_slice(&answer.body).unwrap();
+    let members = rows.iter().map(|row| [&row["Object"]["Key"]["Name"], &row["Presence"]]);
+    let expected = [json!(["both", true]), json!(["plain", null]), json!(["tied", true])];
+    assert_eq!(members.map(|row| json!(row)).collect::<Vec<_>>(), expected);
+    assert_eq!(rows[0]["Expires"].as_str(), kept[2][0].as_deref());
+    assert_eq!(rows[1].get("Expires"), None);
+    let tag = revision(&client.etag(&both.key).await);
+    assert_eq!(rows[0]["Revision"], tag);
+
+    client.set(&timed).await;
+    client.set(&tied).await;
+    for object in [&timed, &tied] {
+        assert_eq!(ends(object).await, [None, None]);
+    }
 }
 
 #[tokio::test]

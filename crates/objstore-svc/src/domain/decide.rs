@@ -135,6 +135,9 @@ impl<'a> Batch<'a> {
         let before = current.map(|(owner, _)| owner).filter(|&owner| *owner != object.owner);
         let before = before.filter(|_| intent.tracks_owner).cloned();
         let revision = self.append(Entry::Set(Arc::clone(object), before));
+        let earlier = self.objects.get(&object.key);
+        let earlier = earlier.map(|set| set.as_ref().map(|set| set.lifespan));
+        let lifespan = earlier.map_or(lifespan, |earlier| lifespan.after(earlier));
         self.present.extend(lifespan.presence);
         let set = SetObject { object: Arc::clone(object), revision, lifespan };
         self.objects.insert(&object.key, Some(set));

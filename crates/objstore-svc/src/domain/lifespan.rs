@@ -29,12 +29,34 @@ impl Ttl {
     }
 }
 
-/// When the service deletes an object. The default is never.
+/// When the service deletes an object that is set. The default is never.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Lifespan {
     pub(crate) ttl: Option<Ttl>,
     /// The client whose presence the object needs.
     pub(crate) presence: Option<ClientId>,
+    /// Whether the object keeps what it has already.
+    pub(crate) keeps: bool,
+}
+
+impl Lifespan {
+    /// The same after an earlier write of the batch: a set with its lifespan, or a deletion.
+    pub(crate) fn after(self, earlier: Option<Self>) -> Self {
+        match earlier {
+            _ if !self.keeps => self,
+            Some(earlier) => Self { presence: self.presence.or(earlier.presence), ..earlier },
+            None => Self { keeps: false, ..self },
+        }
+    }
+}
+
+/// When the service deletes a stored object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StoredLifespan {
+    /// The last millisecond.
+    pub(crate) expires: Option<Timestamp>,
+    /// The client whose presence the object needs.
+    pub(crate) present: Option<ClientId>,
 }
 
 /// How long presence objects stay after the last stream of their client: the setting

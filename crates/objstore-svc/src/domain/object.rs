@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ClientId, ETag, EpochId, Key, Permit, Precondition, Refusal, Revision, Value};
+use super::{
+    ClientId, ETag, EpochId, Key, Permit, Precondition, Refusal, Revision, StoredLifespan, Value,
+};
 
 /// Maximum length of an owner, in bytes.
 pub(crate) const MAX_OWNER: usize = 1024;
@@ -116,6 +118,7 @@ pub(crate) struct StoredObject {
     pub(crate) object: Object,
     /// The revision of the `set` that wrote the object.
     pub(crate) revision: Revision,
+    pub(crate) lifespan: StoredLifespan,
 }
 
 /// The conditions of a `set` or `delete`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     body::Body as ResponseBody,
     extract::State,
-    http::{HeaderMap, HeaderName, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::IntoResponse,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     domain::{
         Action, ClientId, ETag, Intent, InvalidETag, InvalidTtl, Key, Lifespan, Pattern,
-        Precondition, Refusal, Revision, StoredObject, Ttl,
+        Precondition, Refusal, Revision, StoredLifespan, StoredObject, Timestamp, Ttl,
     },
     store::{PageEnd, Store, StoreError},
 };
@@ -33,6 +33,11 @@ const MAX_PAGE: usize = 1000;
 
 /// The header with the cursor of the next page.
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("next-cursor");
+
+/// The headers of an object that the service deletes by itself: the last millisecond, and whether it
+/// needs the presence of a client.
+const EXPIRES: HeaderName = HeaderName::from_static("object-expires");
+const PRESENCE: HeaderName = HeaderName::from_static("object-presence");
 
 pub(super) const JSON: (HeaderName, &str) = (header::CONTENT_TYPE, "application/json");
 
@@ -52,7 +57,8 @@ pub(super) async fn get(
     let mut json = Vec::new();
     stored.object.write_json(&mut json);
     let json = app.response_memory.hold(json).ok_or(StoreError::Overloaded)?;
-    Ok((session.renew(&app).await, etag(&app.store, stored.revision), [JSON], json))
+    let ends = ends(&stored.lifespan);
+    Ok((session.renew(&app).await, etag(&app.store, stored.revision), ends, [JSON], json))
 }
 
 /// Selects how long the object stays. An extension of the specification.
@@ -66,16 +72,18 @@ pub(super) struct SetQuery {
 
 impl Parameters for SetQuery {
     const ALLOWED: &'static str =
-        "the query can have ttl, such as 90s, and presence (true or false), each once";
+        "the query can have ttl, such as 90s or keep, and presence (true or false), each once";
 }
 
 impl SetQuery {
     fn lifespan(&self, client: ClientId) -> Result<Lifespan, InvalidTtl> {
-        let ttl = |text| Ttl::new(duration(text).map_err(|_| InvalidTtl)?);
-        Ok(Lifespan {
-            ttl: self.ttl.as_deref().map(ttl).transpose()?,
-            presence: self.presence.then_some(client),
-        })
+        let presence = self.presence.then_some(client);
+        let ttl = match self.ttl.as_deref() {
+            Some("keep") => return Ok(Lifespan { ttl: None, presence, keeps: true }),
+            Some(text) => Some(Ttl::new(duration(text).map_err(|_| InvalidTtl)?)?),
+            None => None,
+        };
+        Ok(Lifespan { ttl, presence, keeps: false })
     }
 }
 
@@ -117,11 +125,14 @@ pub(super) async fn delete(
 pub(super) struct FindQuery {
     limit: Option<usize>,
     after: Option<String>,
+    /// Whether each object comes with its revision, and when it ends.
+    #[serde(default)]
+    metadata: bool,
 }
 
 impl Parameters for FindQuery {
-    const ALLOWED: &'static str =
-        "the query can have limit (a number from 1 to 1000) and after, each once";
+    const ALLOWED: &'static str = "the query can have limit (a number from 1 to 1000), after and metadata (true or false), \
+         each once";
 }
 
 /// Streams the objects that match a pattern: all of them, or one page.
@@ -133,7 +144,7 @@ pub(super) async fn find(
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
     let after = query.after.as_deref().map(parse_cursor).transpose()?;
-    let (found, next) = Found::new(&app, session.client, pattern, after, query.limit).await?;
+    let (found, next) = Found::new(&app, session.client, (pattern, after), &query).await?;
     // Reads the first chunk before the status line is sent, so that a failing store still gives an
     // error status.
     let (first, found) = Found::next_chunk(found).await?.unwrap_or_else(|| ("[]".into(), None));
@@ -150,6 +161,7 @@ struct Found {
     pattern: Pattern,
     after: Option<Key>,
     until: Option<Key>,
+    metadata: bool,
     /// Whether an object was sent, so that the next one needs a comma.
     begun: bool,
 }
@@ -160,9 +172,8 @@ impl Found {
     async fn new(
         app: &Arc<App>,
         client: ClientId,
-        pattern: Pattern,
-        after: Option<Key>,
-        limit: Option<usize>,
+        (pattern, after): (Pattern, Option<Key>),
+        &FindQuery { limit, metadata, .. }: &FindQuery,
     ) -> Result<(Option<Self>, Option<Key>), Error> {
         let (until, next) = match limit {
             None => (None, None),
@@ -173,7 +184,8 @@ impl Found {
             }
             Some(_) => return Err(Error::Query("limit must be from 1 to 1000")),
         };
-        Ok((Some(Self { app: Arc::clone(app), client, pattern, after, until, begun: false }), next))
+        let app = Arc::clone(app);
+        Ok((Some(Self { app, client, pattern, after, until, metadata, begun: false }), next))
     }
 
     /// Reads some objects as the next chunk of the JSON array. An error closes the connection, and
@@ -187,10 +199,15 @@ impl Found {
             let Self { app, client, pattern, after, until, .. } = &found;
             let page = app.store.find(pattern, after.as_ref(), until.as_ref(), MAX_PAGE).await?;
             let sight = app.rules.borrow().sight(*client, Action::Find);
-            let shown = page.objects.iter().map(|stored| &stored.object);
-            for object in shown.filter(|object| sight.has(&object.key, &object.owner)) {
+            let is_shown =
+                |stored: &&StoredObject| sight.has(&stored.object.key, &stored.object.owner);
+            for stored in page.objects.iter().filter(is_shown) {
                 json.push(if found.begun { b',' } else { b'[' });
-                object.write_json(&mut json);
+                if found.metadata {
+                    write_with_metadata(stored, &mut json);
+                } else {
+                    stored.object.write_json(&mut json);
+                }
                 found.begun = true;
             }
             more = page.more;
@@ -255,6 +272,33 @@ fn parse_cursor(cursor: &str) -> Result<Key, Error> {
         _ => None,
     }
     .ok_or(Error::Query("after must be the Next-Cursor of an earlier page"))
+}
+
+/// Appends `{"Object":…,"Revision":…}`, with `Expires` and `Presence` where they apply.
+fn write_with_metadata(stored: &StoredObject, json: &mut Vec<u8>) {
+    json.extend_from_slice(b"{\"Object\":");
+    stored.object.write_json(json);
+    json.extend_from_slice(format!(",\"Revision\":{}", stored.revision).as_bytes());
+    if let Some(expires) = stored.lifespan.expires {
+        json.extend_from_slice(format!(",\"Expires\":\"{}\"", date(expires)).as_bytes());
+    }
+    if stored.lifespan.present.is_some() {
+        json.extend_from_slice(b",\"Presence\":true");
+    }
+    json.push(b'}');
+}
+
+/// The headers that say when an object ends.
+fn ends(lifespan: &StoredLifespan) -> HeaderMap {
+    let expires = lifespan.expires.and_then(|expires| date(expires).to_string().parse().ok());
+    let presence = lifespan.present.map(|_| HeaderValue::from_static("true"));
+    let headers = [(EXPIRES, expires), (PRESENCE, presence)];
+    headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// As in RFC 3339.
+fn date(millis: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX)
 }
 
 fn etag(store: &Store, revision: Revision) -> [(HeaderName, String); 1] {

@@ -10,7 +10,8 @@ use uuid::Uuid;
 use super::Presence;
 use crate::domain::{
     AdoptedRules, Cause, ClientId, Entry, Epoch, EpochId, Key, Object, Owner, Pattern, Record,
-    Revision, RulesDigest, Session, StoredObject, Timestamp, TokenDigest, Value, WatchCounts,
+    Revision, RulesDigest, Session, StoredLifespan, StoredObject, Timestamp, TokenDigest, Value,
+    WatchCounts,
     decide::{DueClient, Head, NewClient, NewSession, WatchRow},
 };
 
@@ -82,7 +83,16 @@ macro_rules! parts {
 
 parts! { Key, Pattern }
 group! { Object { key: Key = .., value: Value = "value", owner: Owner = "owner" } }
-group! { StoredObject { object: Object = .., revision: Revision = "revision" } }
+group! {
+    StoredLifespan { expires: Option<Timestamp> = "expires", present: Option<ClientId> = "present" }
+}
+group! {
+    StoredObject {
+        object: Object = ..,
+        revision: Revision = "revision",
+        lifespan: StoredLifespan = ..,
+    }
+}
 group! { Record { revision: Revision = "revision", entry: Entry = .. } }
 group! { Epoch { id: EpochId = "epoch", start: Revision = "epoch_start" } }
 group! { AdoptedRules { digest: RulesDigest = "rules", revision: Revision = "rules_revision" } }

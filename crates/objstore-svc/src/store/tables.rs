@@ -24,7 +24,8 @@ pub(super) struct Statements {
     /// Appends a record: revision, bytes of all records up to it, the columns of its entry, and its
     /// time, if the engine has `at`.
     pub(super) append: &'static str,
-    /// Inserts or replaces an object: its columns, revision, expires, present.
+    /// Inserts or replaces an object: its columns, revision, expires, present, and whether it keeps
+    /// the last two that are stored.
     pub(super) set: &'static str,
     /// Inserts a presence, or extends the existing one: client, until.
     pub(super) begin_presence: &'static str,
@@ -96,7 +97,8 @@ pub(super) fn write<'a, W: StatementWriter<'a>>(
     rows.execute(sql.set, &changes.set_objects, |set, params| {
         set.object.params(params);
         let expires = set.lifespan.ttl.map_or(Param::Null, |ttl| after(ttl.millis()));
-        params.extend([revision(set.revision), expires, set.lifespan.presence.param()]);
+        let keeps = Param::Int(set.lifespan.keeps.into());
+        params.extend([revision(set.revision), expires, set.lifespan.presence.param(), keeps]);
     })?;
     for (sql, presences) in [
         (sql.begin_presence, &changes.begun_presences),

@@ -237,9 +237,11 @@ impl Rows {
         }
         for SetObject { object, revision, lifespan } in changes.set_objects {
             let revision = revision + shift;
-            let expires = lifespan.ttl.map(|ttl| self.now + ttl.millis());
             let parts = owned(object.key.parts());
-            let present = lifespan.presence;
+            let kept = self.objects.get(&parts).filter(|_| lifespan.keeps);
+            let kept = kept.map(|row| (row.expires, row.present)).unwrap_or_default();
+            let expires = lifespan.ttl.map(|ttl| self.now + ttl.millis()).or(kept.0);
+            let present = lifespan.presence.or(kept.1);
             self.objects.insert(parts, ObjectRow { object, revision, expires, present });
         }
         for (client, millis) in changes.begun_presences {
@@ -335,8 +337,14 @@ fn write() -> impl Strategy<Value = Write> {
     };
     let lifespan = || {
         let ttl = (1..=3_u64).prop_map(|seconds| Ttl::new(Duration::from_secs(seconds)).unwrap());
-        (prop::option::of(ttl), prop::option::of(client()))
-            .prop_map(|(ttl, presence)| Lifespan { ttl, presence })
+        let keeps = (prop::option::of(client())).prop_map(|presence| Lifespan {
+            ttl: None,
+            presence,
+            keeps: true,
+        });
+        let new = (prop::option::of(ttl), prop::option::of(client()))
+            .prop_map(|(ttl, presence)| Lifespan { ttl, presence, keeps: false });
+        prop_oneof![1 => keeps, 3 => new]
     };
     let position = || (client(), 0..20_u64);
     prop_oneof![

@@ -182,7 +182,7 @@ fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<LoadedRows, Error> 
         head: locked.head,
         owners: each(owners, |columns| Ok((Group::read(columns)?, Group::read(columns)?)))?,
         objects: each(objects, |columns| {
-            let StoredObject { object, revision } = Group::read(columns)?;
+            let StoredObject { object, revision, .. } = Group::read(columns)?;
             Ok((object.key.clone(), (Arc::new(object), revision)))
         })?,
         clients: each(clients, |columns| {

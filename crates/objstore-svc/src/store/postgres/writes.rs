@@ -33,10 +33,15 @@ pub(super) const STATEMENTS: Statements = Statements {
                  cause, previous_owner)",
     set: "INSERT INTO objects
          SELECT type, namespace, name, value, owner, store.revision + set.revision,
-             floor(extract(epoch FROM clock_timestamp()) * 1000) + ttl, present
+             CASE WHEN keeps = 0 THEN floor(extract(epoch FROM clock_timestamp()) * 1000) + ttl
+             ELSE (SELECT kept.expires FROM objects AS kept WHERE kept.type = set.type
+                   AND kept.namespace = set.namespace AND kept.name = set.name) END,
+             CASE WHEN keeps = 0 OR present IS NOT NULL THEN present
+             ELSE (SELECT kept.present FROM objects AS kept WHERE kept.type = set.type
+                   AND kept.namespace = set.namespace AND kept.name = set.name) END
          FROM store, unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[],
-                 $7::bigint[], $8::uuid[])
-             AS set (type, namespace, name, value, owner, revision, ttl, present)
+                 $7::bigint[], $8::uuid[], $9::smallint[])
+             AS set (type, namespace, name, value, owner, revision, ttl, present, keeps)
          ON CONFLICT (type, namespace, name) DO UPDATE
          SET value = excluded.value, owner = excluded.owner, revision = excluded.revision,
              expires = excluded.expires, present = excluded.present",

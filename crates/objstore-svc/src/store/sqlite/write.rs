@@ -17,7 +17,8 @@ pub(super) const STATEMENTS: Statements = Statements {
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (type, namespace, name) DO UPDATE
          SET value = excluded.value, owner = excluded.owner, revision = excluded.revision,
-             expires = excluded.expires, present = excluded.present",
+             expires = CASE WHEN ?9 THEN expires ELSE excluded.expires END,
+             present = coalesce(excluded.present, CASE WHEN ?9 THEN present END)",
     begin_presence: "INSERT INTO presences VALUES (?1, ?2)
          ON CONFLICT (client) DO UPDATE SET until = max(until, excluded.until)",
     keep_presence: "UPDATE presences SET until = ?2 WHERE client = ?1",
