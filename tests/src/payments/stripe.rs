@@ -88,6 +88,7 @@ impl Stripe {
         let own = [
             ("PAYMENTS_ACQUIRER", "stripe"),
             ("PAYMENTS_STRIPE_URL", self.url.as_str()),
+            ("PAYMENTS_STRIPE_FILES_URL", self.url.as_str()),
             ("PAYMENTS_STRIPE_KEY", "sk_test_service"),
             ("PAYMENTS_STRIPE_WEBHOOK_SECRET", WEBHOOK_SECRET),
         ];

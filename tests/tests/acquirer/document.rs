@@ -30,6 +30,8 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "post /refunds",
         "post /voids",
         "post /reversals",
+        "post /evidence",
+        "post /acceptances",
         "get /operations/{key}",
         "get /facts",
     ];

@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{account::Account, error::Error, form::int};
+use super::{
+    account::Account,
+    error::Error,
+    form::{Form, int},
+};
 use crate::payments::seconds;
 
 /// Cards whose captures are followed by a warning, a dispute or an inquiry.
@@ -81,6 +85,78 @@ pub(super) fn close(account: &mut Account, id: &str, status: &str) -> Result<(),
         account.emit("charge.dispute.funds_reinstated", id)?;
     }
     account.emit("charge.dispute.closed", id)
+}
+
+/// The members of evidence that are files.
+const FILES: [&str; 5] = [
+    "uncategorized_file",
+    "customer_communication",
+    "service_documentation",
+    "receipt",
+    "shipping_documentation",
+];
+
+/// A file of at most 4.5 MB.
+pub(super) fn upload(account: &mut Account, form: &Form) -> Result<Value, Error> {
+    form.check(&["purpose", "file", "filename"])?;
+    if form.required("purpose")? != "dispute_evidence" {
+        return Err(Error::refused("", "Invalid purpose"));
+    }
+    let size = form.required("file")?.len();
+    let file = json!({
+        "object": "file",
+        "filename": form.get("filename"),
+        "purpose": "dispute_evidence",
+        "size": size,
+    });
+    let id = account.insert("file", file);
+    account.object(&id).cloned()
+}
+
+/// Takes evidence. Its text decides, as in Stripe's test mode.
+pub(super) fn answer(account: &mut Account, id: &str, form: &Form) -> Result<Value, Error> {
+    form.check(&["evidence", "submit", "metadata"])?;
+    require_open(account, id)?;
+    let evidence = form.members("evidence");
+    for name in FILES {
+        if let Some(file) = evidence.get(name).and_then(Value::as_str) {
+            account.object(file)?;
+        }
+    }
+    let text =
+        evidence.get("uncategorized_text").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let status = match account.object(id)?["status"].as_str() {
+        Some("warning_needs_response") => "warning_under_review",
+        _ => "under_review",
+    };
+    let members = json!({
+        "evidence": evidence,
+        "metadata": form.members("metadata"),
+        "status": status,
+    });
+    account.change(id, members)?;
+    account.emit("charge.dispute.updated", id)?;
+    for (word, status) in [("winning_evidence", "won"), ("losing_evidence", "lost")] {
+        if text.contains(word) {
+            close(account, id, status)?;
+        }
+    }
+    account.object(id).cloned()
+}
+
+/// Closes a dispute as lost.
+pub(super) fn accept(account: &mut Account, id: &str, form: &Form) -> Result<Value, Error> {
+    form.check(&[])?;
+    require_open(account, id)?;
+    close(account, id, "lost")?;
+    account.object(id).cloned()
+}
+
+fn require_open(account: &Account, id: &str) -> Result<(), Error> {
+    match account.object(id)?["status"].as_str() {
+        Some("needs_response" | "warning_needs_response") => Ok(()),
+        _ => Err(Error::refused("", "This dispute is already closed or under review.")),
+    }
 }
 
 fn book(account: &mut Account, id: &str, category: &str, amounts: (i64, i64)) -> Result<(), Error> {

@@ -1,5 +1,10 @@
 //! The parameters of a request, from its form or its query.
 
+use std::{convert::Infallible, future::ready};
+
+use futures_util::stream;
+use hyper::body::Bytes;
+use multer::Multipart;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
@@ -16,6 +21,20 @@ impl Form {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
         Self(pairs.map(|(name, value)| (decoded(name), decoded(value))).collect())
+    }
+
+    /// The parts of a form with files, and `filename`.
+    pub(super) async fn of_parts(kind: &str, body: Bytes) -> Self {
+        let boundary = multer::parse_boundary(kind).expect("a form with files has a boundary");
+        let body = stream::once(ready(Ok::<_, Infallible>(body)));
+        let (mut form, mut pairs) = (Multipart::new(body, boundary), Vec::new());
+        while let Some(field) = form.next_field().await.expect("a form is complete") {
+            let name = field.name().unwrap_or_default().to_owned();
+            pairs.extend(field.file_name().map(|file| ("filename".to_owned(), file.to_owned())));
+            let content = field.bytes().await.expect("a form is complete");
+            pairs.push((name, String::from_utf8_lossy(&content).into_owned()));
+        }
+        Self(pairs)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {

@@ -19,7 +19,7 @@ use tokio::{
 use super::{
     Request,
     account::Account,
-    cards,
+    cards, disputes,
     error::Error,
     faults::{Fault, Faults},
     form::Form,
@@ -84,7 +84,10 @@ async fn answer(
     let request = Request {
         method: head.method.to_string(),
         path,
-        form: Form::parse(&String::from_utf8_lossy(&body)),
+        form: match header("content-type").filter(|it| it.starts_with("multipart/")) {
+            Some(kind) => Form::of_parts(&kind, body).await,
+            None => Form::parse(&String::from_utf8_lossy(&body)),
+        },
         key: header("idempotency-key"),
         version: header("stripe-version"),
         authorization: header("authorization"),
@@ -225,6 +228,9 @@ fn route(
         ("POST", ["payment_intents", id, "capture"]) => intents::capture(account, id, form),
         ("POST", ["payment_intents", id, "cancel"]) => intents::cancel(account, id, form),
         ("POST", ["refunds"]) => refunds::create(account, form),
+        ("POST", ["disputes", id]) => disputes::answer(account, id, form),
+        ("POST", ["disputes", id, "close"]) => disputes::accept(account, id, form),
+        ("POST", ["files"]) => disputes::upload(account, form),
         ("GET", ["payment_intents", "search"]) => intents::search(account, query),
         ("GET", [kind]) => {
             let (prefix, own): (_, &[_]) = match *kind {

@@ -191,7 +191,8 @@ impl Book {
                 }
                 done_unless(refuse.then_some("a rule refuses it"))
             }
-            Order::Move(..) if refuse => done_unless(Some("a rule refuses it")),
+            Order::Move(..) | Order::Answer(_) if refuse => done_unless(Some("a rule refuses it")),
+            Order::Answer(_) => State::Done,
             Order::Move(kind, movement) => done_unless(self.apply(kind, &movement).err()),
         };
         let Some(Slot::Seen(operation)) = self.slots.get_mut(key) else { return Outcome::Pending };
@@ -359,7 +360,9 @@ impl Operation {
     fn unexecuted(&self) -> State {
         match self.order {
             Order::Authorize(_) => State::Declined(NOT_EXECUTED),
-            Order::Move(..) | Order::Reverse(_) => State::Refused(CLOSED.to_owned()),
+            Order::Move(..) | Order::Reverse(_) | Order::Answer(_) => {
+                State::Refused(CLOSED.to_owned())
+            }
         }
     }
 

@@ -16,6 +16,7 @@ pub(crate) enum Kind {
     Refund,
     Void,
     Reversal,
+    Answer,
     Question,
     Notification,
 }

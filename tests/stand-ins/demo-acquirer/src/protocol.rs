@@ -35,8 +35,8 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Longest body of a request, in bytes.
 const MAX_BODY: usize = 64 * 1024;
 
-/// Longest body that is read, in bytes. A client that is still sending may not see the answer.
-const MAX_READ: usize = 2 * MAX_BODY;
+/// Longest body with evidence, in bytes.
+const MAX_EVIDENCE: usize = 8 * 1024 * 1024;
 
 const GET: MethodFilter = MethodFilter::GET;
 const POST: MethodFilter = MethodFilter::POST;
@@ -50,6 +50,8 @@ pub(crate) fn router(acquirer: Arc<Acquirer>) -> Router {
         .route("/refunds", serve(POST, Kind::Refund, Task::refund))
         .route("/voids", serve(POST, Kind::Void, Task::void))
         .route("/reversals", serve(POST, Kind::Reversal, Task::reverse))
+        .route("/evidence", serve(POST, Kind::Answer, Task::evidence))
+        .route("/acceptances", serve(POST, Kind::Answer, Task::accept))
         .route("/operations/{key}", serve(GET, Kind::Question, Task::ask))
         .route("/facts", serve(GET, Kind::Question, Task::facts))
         .with_state(acquirer)
@@ -137,11 +139,13 @@ struct Call {
 }
 
 impl Call {
+    /// Reads a body of twice the limit, so that a client that is still sending sees the answer.
     async fn receive(request: Request) -> Result<Self, Refusal> {
         let (head, body) = request.into_parts();
-        let body = body::read(&Extensions::new(), body, MAX_READ).await?;
-        if body.len() > MAX_BODY {
-            return Err(BodyError::TooLarge { limit: MAX_BODY }.into());
+        let limit = if head.uri.path() == "/evidence" { MAX_EVIDENCE } else { MAX_BODY };
+        let body = body::read(&Extensions::new(), body, 2 * limit).await?;
+        if body.len() > limit {
+            return Err(BodyError::TooLarge { limit }.into());
         }
         let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
         Ok(Self { method: head.method, path, query, headers: head.headers, body })
@@ -210,6 +214,14 @@ impl Task {
         Self::execute(call, Order::reversal(&call.body))
     }
 
+    fn evidence(call: &Call) -> Result<Self, Refusal> {
+        Self::execute(call, Order::evidence(&call.body))
+    }
+
+    fn accept(call: &Call) -> Result<Self, Refusal> {
+        Self::execute(call, Order::acceptance(&call.body))
+    }
+
     fn execute(call: &Call, order: Result<Order, String>) -> Result<Self, Refusal> {
         Ok(Self::Execute(call.key()?, order.map_err(Refusal::Malformed)?))
     }
@@ -243,12 +255,22 @@ impl Task {
         let (key, outcome) = match self {
             Self::Execute(key, order) => {
                 let digest = acquirer.digest(&call.method, &call.path, &call.body);
+                let answer = match &order {
+                    Order::Answer(answer) => Some(answer.clone()),
+                    _ => None,
+                };
                 let begun = acquirer.book().begin(&key, digest, order)?;
                 if begun != Begun::Repeat(Outcome::Pending) {
                     acquirer.delay().await;
                 }
                 let outcome = match begun {
-                    Begun::First => acquirer.book().execute(&key, refuse, Timestamp::now()),
+                    Begun::First => {
+                        let outcome = acquirer.book().execute(&key, refuse, Timestamp::now());
+                        if let Some(answer) = answer.filter(|_| outcome == Outcome::Done) {
+                            acquirer.decide(&answer);
+                        }
+                        outcome
+                    }
                     Begun::Repeat(outcome) => outcome,
                 };
                 (key, outcome)

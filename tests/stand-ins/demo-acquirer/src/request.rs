@@ -1,5 +1,6 @@
 //! The bodies of requests, as `docs/acquirer-protocol.yaml` describes them.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::civil::Date;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -17,6 +18,7 @@ pub(crate) enum Order {
     Authorize(Authorization),
     Move(MovementKind, Movement),
     Reverse(Reversal),
+    Answer(DisputeAnswer),
 }
 
 /// An authorization without its card: the number is not kept.
@@ -56,7 +58,46 @@ pub(crate) struct Reversal {
     pub(crate) transaction_id: String,
 }
 
+/// Evidence for a dispute, or its acceptance.
+#[derive(Debug, Clone)]
+pub(crate) struct DisputeAnswer {
+    pub(crate) dispute_id: String,
+    pub(crate) transaction_id: String,
+    /// The type of the notification that decides the dispute at once.
+    pub(crate) decision: Option<&'static str>,
+}
+
 impl Order {
+    /// The text decides, as in Stripe's test mode.
+    pub(crate) fn evidence(body: &[u8]) -> Result<Self, String> {
+        let EvidenceInput { dispute_id, transaction_id, text, files } = parse(body)?;
+        for FileInput { content, .. } in &files {
+            check("files", STANDARD.decode(content).is_ok(), "must have contents in Base64")?;
+        }
+        let decision = match text {
+            text if text.contains("winning_evidence") => Some("dispute.won"),
+            text if text.contains("losing_evidence") => Some("dispute.lost"),
+            _ => None,
+        };
+        Self::answer(dispute_id, transaction_id, decision)
+    }
+
+    pub(crate) fn acceptance(body: &[u8]) -> Result<Self, String> {
+        let AcceptanceInput { dispute_id, transaction_id } = parse(body)?;
+        Self::answer(dispute_id, transaction_id, Some("dispute.lost"))
+    }
+
+    fn answer(
+        dispute_id: String,
+        transaction_id: String,
+        decision: Option<&'static str>,
+    ) -> Result<Self, String> {
+        check("transactionId", is_id(&transaction_id), ID)?;
+        let is_valid = is_printable(&dispute_id, 255);
+        check("disputeId", is_valid, "must be 1 to 255 printable ASCII characters")?;
+        Ok(Self::Answer(DisputeAnswer { dispute_id, transaction_id, decision }))
+    }
+
     pub(crate) fn authorization(body: &[u8], today: Date) -> Result<Self, String> {
         let input: AuthorizationInput = parse(body)?;
         check("merchantId", is_id(&input.merchant_id), ID)?;
@@ -119,6 +160,31 @@ struct AuthorizationInput {
     card: Option<CardInput>,
     card_reference: Option<String>,
     return_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EvidenceInput {
+    dispute_id: String,
+    transaction_id: String,
+    text: String,
+    files: Vec<FileInput>,
+}
+
+#[derive(Deserialize)]
+struct FileInput {
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "type")]
+    _type: String,
+    content: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AcceptanceInput {
+    dispute_id: String,
+    transaction_id: String,
 }
 
 #[derive(Deserialize, PartialEq, Eq)]

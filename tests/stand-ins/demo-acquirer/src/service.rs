@@ -16,6 +16,7 @@ use axum::{Router, body::Body, http::Method, response::Response};
 use common::{config::ServerConfig, exit::Fatal, process};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::{Request, body::Incoming, service::service_fn};
+use jiff::Timestamp;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig as TlsConfig;
 use serde_json::Value;
@@ -38,9 +39,10 @@ use crate::{
     challenge,
     config::{CA_FILE, Config},
     control,
-    fault::Faults,
+    fault::{Faults, Kind},
     notification::{ClientError, Notifications},
     protocol::{self, Ending},
+    request::DisputeAnswer,
     signature::{SignatureKey, SignatureKeyError},
 };
 
@@ -101,6 +103,19 @@ impl Acquirer {
 
     pub(crate) async fn delay(&self) {
         sleep(Duration::from_millis(self.delay_ms.load(Ordering::Relaxed))).await;
+    }
+
+    /// Reports the decision of an answered dispute.
+    pub(crate) fn decide(&self, answer: &DisputeAnswer) {
+        let DisputeAnswer { dispute_id, transaction_id, decision: Some(kind) } = answer else {
+            return;
+        };
+        let body = [("type", *kind), ("transactionId", transaction_id), ("disputeId", dispute_id)];
+        let body = body.map(|(name, text)| (name.to_owned(), text.into())).into_iter().collect();
+        let fault = self.faults().draw(Kind::Notification);
+        if let Err(error) = self.notifications.add(body, fault, Timestamp::now()) {
+            tracing::warn!(cause = %error, "decision not reported");
+        }
     }
 
     /// The digest of a request, which is the same for an equal one.

@@ -39,6 +39,7 @@ enum Kind {
     Refund,
     Void,
     Reversal,
+    Answer,
     Closed,
 }
 
@@ -94,6 +95,9 @@ impl<'a> Entry<'a> {
                 amount: Some(movement.amount),
                 ..self
             },
+            Order::Answer(answer) => {
+                Self { kind: Kind::Answer, transaction_id: Some(&answer.transaction_id), ..self }
+            }
             Order::Reverse(reversal) => Self {
                 kind: Kind::Reversal,
                 authorization: Some(&reversal.authorization),
