@@ -17,9 +17,13 @@ use axum::{
     http::Extensions,
 };
 use bytes::Bytes;
+use futures_util::{Stream, stream::try_unfold};
 use http_body_util::BodyExt as _;
 use hyper::body::{Frame, Incoming, SizeHint};
-use tokio::{sync::oneshot, time::timeout};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, error::Elapsed, timeout, timeout_at},
+};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::{
@@ -55,6 +59,12 @@ pub enum BodyError {
     /// The client disconnected before the end of the body. No answer can reach it.
     #[error("the client disconnected")]
     Gone,
+}
+
+impl From<Elapsed> for BodyError {
+    fn from(_: Elapsed) -> Self {
+        Self::TimedOut
+    }
 }
 
 /// A body that was read whole. It uses the memory budget of bodies until it is dropped.
@@ -194,6 +204,51 @@ impl Reading<'_> {
         }
         BufferedBody { bytes: bytes.into(), _permit: self.permit }
     }
+}
+
+/// Timeout for receiving one upload.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The memory of a long body that its handler reads piece by piece and keeps. Dropping it returns the
+/// memory.
+#[derive(Debug)]
+pub struct UploadMemory {
+    _own: Permit,
+    _bodies: Option<Permit>,
+}
+
+/// Takes memory for a body of at most `limit` bytes, from `own` and from the budget of bodies. Then
+/// the pieces can be read. A body that is too long is read to ten times the limit, and discarded,
+/// because most clients read the answer only after that.
+pub fn upload(
+    extensions: &Extensions,
+    body: Body,
+    limit: usize,
+    own: &Arc<Budget>,
+) -> Result<
+    (impl Stream<Item = Result<Bytes, BodyError>> + Send + 'static + use<>, UploadMemory),
+    BodyError,
+> {
+    let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
+    let bytes = size.unwrap_or(limit).min(limit);
+    let bodies = extensions.get::<Connection>().map(|connection| connection.bodies().take(bytes));
+    let bodies = bodies.map(|permit| permit.ok_or(BodyError::NoMemory)).transpose()?;
+    let memory =
+        UploadMemory { _own: own.take(bytes).ok_or(BodyError::NoMemory)?, _bodies: bodies };
+    let deadline = Instant::now() + UPLOAD_TIMEOUT;
+    let pieces = try_unfold((body, 0_usize), move |(mut body, mut length)| async move {
+        while let Some(piece) = timeout_at(deadline, next(&mut body)).await?? {
+            length = length.saturating_add(piece.len());
+            if length <= limit {
+                return Ok(Some((piece, (body, length))));
+            }
+            if length > limit.saturating_mul(10) {
+                break;
+            }
+        }
+        if length <= limit { Ok(None) } else { Err(BodyError::TooLarge { limit }) }
+    });
+    Ok((pieces, memory))
 }
 
 /// Whether the connection broke, as opposed to invalid HTTP from the client.

@@ -50,6 +50,10 @@ pub struct Dispute {
     pub due: Timestamp,
     /// Whether it is only an inquiry, which moves no money.
     pub is_inquiry: bool,
+    /// When evidence was submitted.
+    pub submitted: Option<Timestamp>,
+    /// When the merchant accepted the loss.
+    pub accepted: Option<Timestamp>,
 }
 
 group! {

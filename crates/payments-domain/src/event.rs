@@ -35,11 +35,15 @@ named! {
         DisputeOpened = "dispute.opened",
         DisputeWon = "dispute.won",
         DisputeLost = "dispute.lost",
+        /// Evidence was submitted.
+        DisputeEvidence = "dispute.evidence",
+        DisputeAccepted = "dispute.accepted",
         FraudReported = "fraud.reported",
         PayoutBooked = "payout.booked",
         /// The bank sent the money of a payout back.
         PayoutReturned = "payout.returned",
-        /// The acquirer refused a capture, refund or void that was booked before.
+        /// The acquirer refused a capture, refund or void that was booked before, or the answer to a
+        /// dispute.
         AcquirerRefused = "acquirer.refused",
         /// The operator holds payments or payouts of the merchant.
         MerchantHeld = "merchant.held",
@@ -111,6 +115,9 @@ impl Fact {
         object: Option<Id>,
     ) -> Option<Self> {
         Some(match event_type {
+            EventType::AcquirerRefused if object.is_some() => {
+                Self::Dispute { transaction: transaction?, dispute: object? }
+            }
             EventType::TransactionCreated
             | EventType::TransactionFailed
             | EventType::TransactionCaptured
@@ -124,7 +131,9 @@ impl Fact {
             EventType::DisputeInquiry
             | EventType::DisputeOpened
             | EventType::DisputeWon
-            | EventType::DisputeLost => {
+            | EventType::DisputeLost
+            | EventType::DisputeEvidence
+            | EventType::DisputeAccepted => {
                 Self::Dispute { transaction: transaction?, dispute: object? }
             }
             EventType::FraudReported => Self::Fraud { transaction: transaction?, alert: object? },

@@ -15,6 +15,7 @@
 //! 3. `Move` captures, refunds or voids (`movement`). It books `ledger` entries, adds a step to the
 //!    trail (`transaction`) and an outbox entry for the acquirer (`payment`).
 //! 4. `RecordNotification` records a `notification` from the acquirer. It can change a `dispute`.
+//!    `SaveEvidence` and `AnswerDispute` answer it (`evidence`).
 //! 5. `PayOut` pays the balance of a merchant, and `ReturnPayout` books back what did not arrive
 //!    (`payout`).
 //! 6. Each of these writes an `event`, which merchants are told.
@@ -37,6 +38,7 @@ mod custom_data;
 mod delivery;
 mod dispute;
 mod event;
+mod evidence;
 mod field_error;
 mod id;
 mod jitter;
@@ -84,6 +86,11 @@ pub use delivery::{
 pub use dispute::{Decision, Dispute, DisputeState, Reason, Slice};
 pub(crate) use dispute::{NotificationResult, OpenedDispute};
 pub use event::{Event, EventData, EventType, Fact, NewEvent};
+pub(crate) use evidence::MAX_OPEN_BYTES;
+pub use evidence::{
+    AnswerError, DisputeAnswer, Evidence, EvidenceFile, EvidenceText, FileContent, FileName,
+    FileType, MAX_FILE_BYTES, MAX_FILES, NewFile, SubmittedEvidence,
+};
 pub use field_error::FieldError;
 pub use id::{Id, IdGenerator};
 pub use ledger::{Account, BalanceLine, LineKind};

@@ -10,6 +10,7 @@ use super::{
 
 mod values;
 
+pub(crate) use values::has_bidi_control;
 pub use values::{Country, Descriptor, Email, Iban, Name, Notes, Website, link_text};
 
 row! {

@@ -7,9 +7,11 @@ use super::{
     acquirer_key::AcquirerKey,
     card::Card,
     custom_data::CustomData,
+    evidence::SubmittedEvidence,
     id::Id,
     merchant::Descriptor,
     money::{Amount, Currency},
+    notification::AcquirerId,
     processing::ProcessingError,
     transaction::ThreeDSecure,
 };
@@ -205,7 +207,8 @@ group! {
     }
 }
 
-/// A capture, refund, void or reversal that a job sends to the acquirer until it is confirmed.
+/// A capture, refund, void, reversal or answer to a dispute that a job sends to the acquirer until it
+/// is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxEntry {
     pub id: Id,
@@ -229,6 +232,10 @@ pub struct OutboxEntry {
     pub is_last: bool,
     /// As in [`Capabilities`].
     pub captures_once: bool,
+    /// The dispute that the entry answers, and the acquirer's ID of it.
+    pub dispute: Option<(Id, AcquirerId)>,
+    /// Loaded just before the entry is sent.
+    pub evidence: Option<SubmittedEvidence>,
 }
 
 named! {
@@ -241,6 +248,10 @@ named! {
         /// Release the whole authorized amount, even if the acquirer receives the authorization
         /// later.
         Reverse = "reverse",
+        /// Submit the evidence of a dispute.
+        Evidence = "evidence",
+        /// Accept the loss of a dispute.
+        Acceptance = "acceptance",
     }
 }
 

@@ -31,6 +31,7 @@ use super::{
     acquirer_key::{AcquirerKey, RequestDigest},
     actor::Actor,
     api_key::MAX_API_KEYS,
+    evidence::AnswerError,
     id::Id,
     movement::{MAX_STEPS, MovementError},
     transaction::{Amounts, Step, TransactionVersion},
@@ -218,6 +219,8 @@ pub enum Rejection {
     LastMember,
     #[error(transparent)]
     Movement(#[from] MovementError),
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
     #[error("the idempotency key was used for another request")]
     KeyReused,
     #[error("the request with this idempotency key is not finished")]

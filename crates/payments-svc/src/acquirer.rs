@@ -154,21 +154,24 @@ pub(crate) struct Acquirers {
     pub(crate) timeout: Duration,
 }
 
-/// Calls a method of the acquirer with this name. `None` if it is not configured.
+/// Calls a method of the acquirer with this name, within a number of timeouts.
 macro_rules! call {
     ($acquirers:expr, $name:expr, $acquirer:ident => $call:expr) => {
+        call!($acquirers, $name, 1, $acquirer => $call)
+    };
+    ($acquirers:expr, $name:expr, $times:expr, $acquirer:ident => $call:expr) => {
         match $name {
             AcquirerName::Sandbox => {
                 let $acquirer = &$acquirers.sandbox;
-                $acquirers.within($call).await
+                $acquirers.within_times($times, $call).await
             }
             AcquirerName::Http => {
                 let $acquirer = $acquirers.http.as_ref().ok_or(NoAnswer::NotConfigured)?;
-                $acquirers.within($call).await
+                $acquirers.within_times($times, $call).await
             }
             AcquirerName::Stripe => {
                 let $acquirer = $acquirers.stripe.as_ref().ok_or(NoAnswer::NotConfigured)?;
-                $acquirers.within($call).await
+                $acquirers.within_times($times, $call).await
             }
         }
     };
@@ -272,14 +275,16 @@ impl Acquirers {
         call!(self, name, acquirer => acquirer.ask(authorization, now))
     }
 
-    /// Sends an outbox entry.
+    /// Sends an outbox entry. Each file of evidence has the timeout of a request.
     pub(crate) async fn carry_out(
         &self,
         entry: &OutboxEntry,
         now: Timestamp,
     ) -> Result<Execution, NoAnswer> {
         let name = entry.authorization.acquirer.ok_or(NoAnswer::NotConfigured)?;
-        call!(self, name, acquirer => acquirer.carry_out(entry, now))
+        let files = entry.evidence.iter().flat_map(|evidence| &evidence.files);
+        let times = files.map(|_| 1).sum::<u32>().saturating_add(1);
+        call!(self, name, times, acquirer => acquirer.carry_out(entry, now))
     }
 
     /// Asks what became of an outbox entry that was sent without an answer. `None`: the acquirer has
@@ -353,6 +358,15 @@ impl Acquirers {
         &self,
         call: impl Future<Output = Result<T, NoAnswer>>,
     ) -> Result<T, NoAnswer> {
-        timeout(self.timeout, call).await.map_err(|_| NoAnswer::Timeout)?
+        self.within_times(1, call).await
+    }
+
+    async fn within_times<T>(
+        &self,
+        times: u32,
+        call: impl Future<Output = Result<T, NoAnswer>>,
+    ) -> Result<T, NoAnswer> {
+        let limit = self.timeout.saturating_mul(times);
+        timeout(limit, call).await.map_err(|_| NoAnswer::Timeout)?
     }
 }

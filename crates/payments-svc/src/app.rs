@@ -12,6 +12,7 @@ mod declines;
 mod desk;
 mod developers;
 mod error;
+mod evidence;
 mod lists;
 mod mails;
 mod merchants;

@@ -391,6 +391,11 @@ pub(crate) struct Config {
           value_parser = stripe_url)]
     pub(crate) stripe_url: Url,
 
+    /// URL of Stripe's host for files, over https; http only for loopback addresses
+    #[arg(long, env = "PAYMENTS_STRIPE_FILES_URL", default_value = "https://files.stripe.com/",
+          value_parser = stripe_url)]
+    pub(crate) stripe_files_url: Url,
+
     /// Publishable key of Stripe: the payment page of live merchants loads Stripe's script, and card
     /// numbers do not reach this service
     #[arg(long, env = "PAYMENTS_STRIPE_PUBLISHABLE_KEY", value_parser = publishable_key)]

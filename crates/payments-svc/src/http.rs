@@ -19,6 +19,7 @@ mod apps;
 mod cards;
 mod disputes;
 mod events;
+mod evidence;
 mod frauds;
 mod idempotency;
 mod lines;
@@ -76,6 +77,9 @@ pub(crate) fn router(
         .route_or_slash("/cards/{card_id}", get(cards::get))
         .route_or_slash("/disputes", get(disputes::list))
         .route_or_slash("/disputes/{dispute_id}", get(disputes::get))
+        .route_or_slash("/disputes/{dispute_id}/evidence", get(evidence::get).post(evidence::save))
+        .route_or_slash("/disputes/{dispute_id}/evidence/submit", post(evidence::submit))
+        .route_or_slash("/disputes/{dispute_id}/accept", post(evidence::accept))
         .route_or_slash("/frauds", get(frauds::list))
         .route_or_slash("/frauds/{fraud_id}", get(frauds::get))
         .route_or_slash("/events", get(events::list))

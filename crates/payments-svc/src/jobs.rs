@@ -50,7 +50,7 @@ use lease::Lease;
 use outbox::Outbox;
 use payments_domain::{
     Actor,
-    actions::{CountLines, DeleteEvents, DeleteKeys, SaveExpiryCursor},
+    actions::{CountLines, DeleteEvents, DeleteEvidence, DeleteKeys, SaveExpiryCursor},
 };
 
 /// Interval of the jobs whose delay is visible outside: payments, disputes, the outbox, exchange
@@ -161,10 +161,11 @@ impl Jobs {
         tasks.spawn(every(SLOW_INTERVAL, name, async move || {
             lease.hold(this.delete_old_keys()).await
         }));
-        let (this, name) = job("deleting old events");
+        let (this, name) = job("deleting old events and evidence");
         let lease = Lease::new(jobs.store.clone(), "events");
         tasks.spawn(every(SLOW_INTERVAL, name, async move || {
-            lease.hold(this.delete_old_events()).await
+            lease.hold(this.delete_old_events()).await?;
+            lease.hold(this.delete_old_evidence()).await
         }));
         let (this, name) = job("counting lines");
         let lease = Lease::new(jobs.store.clone(), "lines");
@@ -230,6 +231,16 @@ impl Jobs {
                 return Ok(());
             }
             let _deleted = self.store.write(Actor::SYSTEM, DeleteKeys { keys }).await?;
+        }
+    }
+
+    async fn delete_old_evidence(&self) -> Result<(), StoreError> {
+        loop {
+            let disputes = self.store.old_evidence().await?;
+            if disputes.is_empty() {
+                return Ok(());
+            }
+            let _deleted = self.store.write(Actor::SYSTEM, DeleteEvidence { disputes }).await?;
         }
     }
 

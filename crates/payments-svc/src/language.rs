@@ -273,6 +273,8 @@ messages! {
     failed "failed" ();
     dispute_won "dispute-won" ();
     dispute_lost "dispute-lost" ();
+    evidence_submitted "evidence-submitted" ();
+    dispute_accepted "dispute-accepted" ();
     history "history" ();
     fees "fees" ();
     capture "capture" ();

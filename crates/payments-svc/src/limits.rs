@@ -60,6 +60,9 @@ const LINKS_FROM_ADDRESS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 /// The maximum number of tests of webhooks at once. Each keeps a connection to the endpoint.
 const TESTS_AT_ONCE: usize = 64;
 
+/// The maximum memory of uploads that are received or stored, in bytes.
+const UPLOAD_MEMORY: usize = 32 * 1024 * 1024;
+
 /// A caller without credentials who pays at a merchant, or saves a card.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Customer {
@@ -76,6 +79,7 @@ pub(crate) struct Limits {
     invitations: Arc<RateLimiter<Id>>,
     webhook_tests: Arc<RateLimiter<Id>>,
     webhook_tests_in_flight: Arc<Budget>,
+    pub(crate) uploads: Arc<Budget>,
     sign_in_mails: Arc<RateLimiter<HashedKey>>,
     sign_ins: Arc<RateLimiter<ClientAddress>>,
     hash: KeyedHash,
@@ -117,6 +121,7 @@ impl Limits {
             invitations: limiter("invitations", invitation_limit, INVITING),
             webhook_tests: limiter("webhook_tests", webhook_test_limit, TESTING),
             webhook_tests_in_flight: Budget::new("webhook_tests_in_flight", TESTS_AT_ONCE),
+            uploads: Budget::new("upload_memory", UPLOAD_MEMORY),
             sign_in_mails: limiter(
                 "sign_in_mails",
                 Rate::new(LINKS_TO_EMAIL, SIGN_IN_PERIOD),
@@ -130,12 +135,13 @@ impl Limits {
     /// Every limit, for the metrics.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Limited>> {
         let Self { live, test, apps, invitations, webhook_tests, .. } = self;
-        let Self { webhook_tests_in_flight, sign_in_mails, sign_ins, .. } = self;
-        let others: [Arc<dyn Limited>; 6] = [
+        let Self { webhook_tests_in_flight, uploads, sign_in_mails, sign_ins, .. } = self;
+        let others: [Arc<dyn Limited>; 7] = [
             Arc::clone(apps) as _,
             Arc::clone(invitations) as _,
             Arc::clone(webhook_tests) as _,
             Arc::clone(webhook_tests_in_flight) as _,
+            Arc::clone(uploads) as _,
             Arc::clone(sign_in_mails) as _,
             Arc::clone(sign_ins) as _,
         ];

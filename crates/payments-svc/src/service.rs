@@ -149,7 +149,8 @@ fn acquirers(
     };
     let stripe = match files.secret("PAYMENTS_STRIPE_KEY", stripe_authorization)? {
         Some(authorization) => {
-            Some(Stripe::new(StripeConfig { url: config.stripe_url.clone(), authorization })?)
+            let (url, files_url) = (config.stripe_url.clone(), config.stripe_files_url.clone());
+            Some(Stripe::new(StripeConfig { url, files_url, authorization })?)
         }
         None if config.acquirer == Some(AcquirerName::Stripe) => return Err(StartError::StripeKey),
         None => None,

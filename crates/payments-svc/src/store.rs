@@ -53,6 +53,7 @@ mod deliveries;
 mod desk;
 mod disputes;
 mod events;
+mod evidence;
 mod import;
 mod lists;
 mod load;

@@ -13,10 +13,12 @@ mod body;
 mod error;
 pub(crate) mod json;
 pub(crate) mod page;
+mod upload;
 
-pub(crate) use body::Body;
+pub(crate) use body::{Body, Content};
 pub(crate) use error::Error;
 pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, envelope};
+pub(crate) use upload::{Upload, Uploads};
 
 use crate::app::{self, StoreError};
 pub(crate) use crate::fields::{self, Fields, Reported};

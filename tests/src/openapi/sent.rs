@@ -7,6 +7,8 @@ use crate::http::{Answer, Sent};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
+const MULTIPART: &str = "multipart/form-data";
+
 impl Document {
     /// Checks the request of an answer against its operation.
     pub(super) fn check_request(&self, answer: &Answer, operation: &str) {
@@ -21,6 +23,11 @@ impl Document {
         let Some(described) = self.root.pointer(&place) else { return };
         if sent.body.is_empty() {
             assert_ne!(described["required"], true, "{sent:?} needs a body");
+            return;
+        }
+        if essence(sent.media.as_deref().unwrap_or_default()) == MULTIPART {
+            let place = format!("{place}/content/{}", escaped(MULTIPART));
+            assert!(self.root.pointer(&place).is_some(), "{sent:?} cannot have files");
             return;
         }
         let text = std::str::from_utf8(&sent.body).expect("accepted bodies are UTF-8");

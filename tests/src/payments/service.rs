@@ -167,8 +167,8 @@ pub const DEFAULT_LIMITS: [(&str, &str); 6] = [
 ];
 
 /// Counts facts that do not have exactly one event, events without a fact, and events of a
-/// transaction that are not in the order of its trail. A refused void, and an inquiry that has
-/// become a dispute, are in no table but `events`.
+/// transaction that are not in the order of its trail. A refused void, an inquiry that has become a
+/// dispute, and an answer to a dispute that the acquirer has refused, are in no table but `events`.
 pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
          SELECT 1 FROM (
              SELECT CASE WHEN error IS NULL THEN 'transaction.created'
@@ -190,7 +190,9 @@ pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
                  ELSE 'merchant.released' END, id, 0, 1 FROM holds
              UNION ALL SELECT 'bank.changed', id, 0, 1 FROM bank_changes
              UNION ALL SELECT type, coalesce(object, \"transaction\"), coalesce(steps, 0), 0
-                 FROM events WHERE type <> 'acquirer.refused' OR EXISTS (
+                 FROM events WHERE type NOT IN (
+                     'acquirer.refused', 'dispute.evidence', 'dispute.accepted'
+                 ) OR EXISTS (
                      SELECT 1 FROM trail WHERE trail.\"transaction\" = events.\"transaction\"
                          AND step + 1 = steps AND reverses IS NOT NULL)
          ) AS rows GROUP BY type, id, steps HAVING sum(facts) <> 1 OR count(*) <> 2

@@ -236,6 +236,10 @@ async fn contradicting_rows_are_found() {
             "the reference of a transaction is that of its custom data",
         ),
         (
+            "INSERT INTO evidence (dispute, id, created, size, text) SELECT id, id, 1, 1, '' FROM disputes",
+            "evidence has the size of its files",
+        ),
+        (
             "INSERT INTO day_totals (merchant, day, amount) SELECT id, 1, 1 FROM merchants",
             "the totals of a merchant's days",
         ),

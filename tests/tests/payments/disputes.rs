@@ -86,6 +86,8 @@ async fn an_opened_dispute_debits_the_amount_and_a_fee() {
         "reason": reason,
         "due": due,
         "inquiry": false,
+        "submitted": null,
+        "accepted": null,
     });
     assert_eq!(dispute, expected);
     let path = format!("/disputes/{}", dispute["id"].as_str().unwrap());

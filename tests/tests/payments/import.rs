@@ -11,6 +11,7 @@ use blackbox::{
     process::{self, DEADLINE},
     tables::Tables,
 };
+use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::{
@@ -20,6 +21,7 @@ use tokio::{
 
 use crate::{
     books::{book, pay_out},
+    evidence::{PDF, form},
     live::standing,
     postgres::write_everything,
     returns::return_all,
@@ -111,12 +113,21 @@ async fn filled() -> Filled {
     let reason = json!({ "code": 1040, "title": "Other fraud" });
     for (kind, members) in [
         ("dispute.opened", json!({ "disputeId": "dp", "amount": 1, "reason": reason })),
+        ("dispute.opened", json!({ "disputeId": "accepted", "amount": 1 })),
         ("dispute.won", json!({ "disputeId": "not opened yet" })),
         ("fraud.reported", json!({ "reason": 8, "reported": "2026-11-20T09:08:07.000Z" })),
     ] {
         let event = Acquirer::event(kind, &transaction, members);
         let _ = acquirer.notify(&event).await.expect(204);
     }
+    let disputes = format!("/disputes?limit=2&filter[merchantId]={}", merchant.id);
+    let disputes = ids(&app.list(&disputes).await);
+    let path = |index: usize, rest: &str| format!("/disputes/{}/{rest}", disputes[index]);
+    let (media, body) = form(Some("text"), &[("a.pdf", PDF)]);
+    let request = app.request(Method::POST, &path(1, "evidence")).body_of(&media, body);
+    let _ = request.send().await.expect(201);
+    let _ = app.post(&path(1, "evidence/submit"), &json!({})).await.expect(201);
+    let _ = app.post(&path(0, "accept"), &json!({})).await.expect(204);
     let mut payment = merchant.payment(Card::VISA, "DKK", 500);
     payment["custom"] = json!({ "reference": "17" });
     let custom = merchant.transaction(&merchant.charge(&payment).await.expect(201));
@@ -199,12 +210,16 @@ async fn filled() -> Filled {
         waited = timeout(DEADLINE, is_pending) => waited.unwrap(),
     }
     let place = service.kill().await;
-    // The acquirer has not confirmed this refund.
+    // The acquirer has not confirmed this refund and this evidence.
     place.change(
         "INSERT INTO outbox
              (id, acquirer_key, \"transaction\", movement, amount, step, attempts, due)
          SELECT line, randomblob(32), \"transaction\", movement, amount, step, 1, 0 FROM trail
          WHERE movement = 'refund' LIMIT 1",
+    );
+    place.change(
+        "INSERT INTO outbox (id, \"transaction\", movement, amount, dispute)
+         SELECT id, \"transaction\", 'evidence', amount, id FROM disputes WHERE submitted > 0",
     );
     place.change("INSERT INTO facts_positions VALUES ('http', 'evt 1', 1)");
     place.change("UPDATE transactions SET valid_until = created * 2");
@@ -359,7 +374,7 @@ async fn outbox_entries_are_sent_after_an_import() {
     let Filled { place, .. } = filled().await;
     let target = imported(&place).await;
     let database = target.database().unwrap().clone();
-    assert_eq!(database.run("SELECT count(*) FROM outbox"), "1");
+    assert_eq!(database.run("SELECT count(*) FROM outbox"), "2");
     let _service = target.start().await;
     let sent = async {
         while database.run("SELECT count(*) FROM outbox") != "0" {

@@ -20,6 +20,7 @@ mod disputes;
 mod document;
 mod ended_currencies;
 mod events;
+mod evidence;
 mod exchange;
 mod forms;
 mod frauds;

@@ -59,6 +59,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("PAYMENTS_ACQUIRER_URL", "https://acquirer.example"),
         ("PAYMENTS_ACQUIRER_SECRET_FILE", "/no/such/file"),
         ("PAYMENTS_STRIPE_URL", "http://api.stripe.com/"),
+        ("PAYMENTS_STRIPE_FILES_URL", "http://files.stripe.com/"),
         ("PAYMENTS_STRIPE_URL", "https://api.stripe.com/?key=1"),
         ("PAYMENTS_STRIPE_PUBLISHABLE_KEY", "sk_live_1"),
         ("PAYMENTS_STRIPE_SCRIPT_URL", "http://js.stripe.com/v3/"),

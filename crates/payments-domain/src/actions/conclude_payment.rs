@@ -90,6 +90,7 @@ impl Action for ConcludePayment {
                 kind: OutboxKind::Reverse,
                 amount,
                 step: None,
+                dispute: None,
                 attempts: 0,
                 due: None,
             });

@@ -131,7 +131,7 @@ fn open_dispute(
     let row = DisputeRow { line, fee, ..DisputeRow::inquiry(id, merchant, notification, claim) };
     batch.loaded.disputes.insert(dispute_key.clone(), row.state(opening.slices));
     match batch.rows.disputes.get(&id).map(|inquiry| inquiry.created) {
-        // It keeps the time of its beginning.
+        // It keeps the time of its beginning, and can be answered again.
         Some(created) => batch.rows.disputes.update(DisputeRow { created, ..row }),
         None => batch.rows.disputes.insert(row),
     }
@@ -206,6 +206,8 @@ impl DisputeRow {
             line: None,
             fee: 0,
             decision: None,
+            submitted: None,
+            accepted: None,
         }
     }
 }

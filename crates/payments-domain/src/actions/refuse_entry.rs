@@ -1,16 +1,18 @@
 use crate::{
-    AcquirerKey, Id,
-    write::{Action, Batch, Needs, Rejection},
+    AcquirerKey, EventType, Fact, Id,
+    write::{Action, Batch, DisputeRow, Needs, Rejection},
 };
 
-/// Delete an outbox entry that the acquirer refuses, and reverse what was booked with it. Rejected
-/// if the entry does not exist.
+/// Delete an outbox entry that the acquirer refuses, and reverse what was booked with it. A dispute
+/// can be answered again. Rejected if the entry does not exist.
 #[derive(Debug)]
 pub struct RefuseEntry {
     pub entry: Id,
     pub transaction: Id,
     /// The key of the entry.
     pub key: AcquirerKey,
+    /// The dispute that it answers.
+    pub dispute: Option<Id>,
 }
 
 impl Action for RefuseEntry {
@@ -19,6 +21,7 @@ impl Action for RefuseEntry {
     fn needs(&self, needs: &mut Needs) {
         needs.rows.outbox.insert(self.entry);
         needs.add_refusal(self.transaction, self.key);
+        needs.rows.disputes.extend(self.dispute);
     }
 
     fn is_follow_up(&self) -> bool {
@@ -29,6 +32,13 @@ impl Action for RefuseEntry {
         batch.rows.outbox.get(&self.entry).ok_or(Rejection::NotFound)?;
         batch.refuse(self.transaction, self.key)?;
         batch.rows.outbox.delete(self.entry);
+        let dispute = self.dispute.and_then(|dispute| batch.rows.disputes.get(&dispute)).cloned();
+        if let Some(row) = dispute {
+            let (merchant, transaction, dispute) = (row.merchant, row.transaction, row.id);
+            batch.rows.disputes.update(DisputeRow { submitted: None, accepted: None, ..row });
+            let fact = Fact::Dispute { transaction, dispute };
+            batch.add_event(merchant, EventType::AcquirerRefused, fact);
+        }
         Ok(())
     }
 }

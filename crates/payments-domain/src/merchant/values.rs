@@ -17,7 +17,7 @@ pub(crate) const MAX_NAME: usize = 255;
 
 /// Whether a text has a character that changes the direction of others. With one, a reader sees the
 /// characters in another order: a file name, an amount or a domain can look like another one.
-fn has_bidi_control(text: &str) -> bool {
+pub(crate) fn has_bidi_control(text: &str) -> bool {
     text.contains(|letter| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
 }
 

@@ -25,6 +25,8 @@ fn entry(number: usize, transaction: usize) -> OutboxEntry {
         descriptor: None,
         is_first_capture: false,
         is_last: false,
+        dispute: None,
+        evidence: None,
         captures_once: false,
     }
 }

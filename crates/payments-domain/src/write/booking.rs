@@ -35,6 +35,7 @@ impl Batch {
             kind,
             amount,
             step: Some(number),
+            dispute: None,
             attempts: 0,
             due: None,
         });

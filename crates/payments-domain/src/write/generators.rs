@@ -17,23 +17,24 @@ use crate::{
     AcquirerEvent, AcquirerId, AcquirerKey, AcquirerName, AcquirerOutcome, Actor, AdvanceBy,
     Amount, ApiKeyDigest, ApiKeyUse, Capabilities, Card, CardOnFile, Claim, Code, Conclusion,
     Country, Currency, CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome,
-    DeliveryReport, Descriptor, DisableReason, Email, EventType, EventTypes, Exchange, Expiry,
-    Failures, FraudReason, Iban, Id, LinkSecret, MailKind, MerchantDetails, MerchantUpdate, Money,
-    MovementRequest, Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun,
-    Postponed, Pricing, ProcessingError, Progress, Reason, Retry, ReturnReason, ReturnedTransfer,
-    Scheme, SealedSecret, SendingReport, ThreeDSecure, Token, TokenDigest, WebhookDetails,
-    WebhookSecret, WebhookUpdate, WebhookUrl, Website,
+    DeliveryReport, Descriptor, DisableReason, DisputeAnswer, Email, EventType, EventTypes,
+    EvidenceText, Exchange, Expiry, Failures, FileContent, FileName, FileType, FraudReason, Iban,
+    Id, LinkSecret, MailKind, MerchantDetails, MerchantUpdate, Money, MovementRequest, Name,
+    NewFile, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed,
+    Pricing, ProcessingError, Progress, Reason, Retry, ReturnReason, ReturnedTransfer, Scheme,
+    SealedSecret, SendingReport, ThreeDSecure, Token, TokenDigest, WebhookDetails, WebhookSecret,
+    WebhookUpdate, WebhookUrl, Website,
     actions::{
-        AddApp, AddUser, AdvanceClock, ApproveMerchant, BeginAuthenticator, BeginPayment,
-        ChallengePayment, ChooseMails, ClosePayoutRun, ConcludePayment, CountLines, CreateApiKey,
-        CreateApp, CreateMerchant, CreateSignInLink, CreateWebhook, DeleteApiKey, DeleteEvents,
-        DeleteKeys, DeleteWebhook, EndSessions, EnterCode, FinishAdvance, HoldMerchant, Move,
-        OpenPayoutRun, OpenSignInLink, PayOut, PreparePayment, RecordApiKeyUses, RecordDeliveries,
-        RecordNotification, RecordSending, RefuseEntry, ReleaseMerchant, RemoveAuthenticator,
-        RemoveMail, RenewInvitation, ReplayWebhook, RequestSignIn, ReturnPayout, RevokeApp,
-        RevokeUser, RotateWebhook, SaveCard, SaveExpiryCursor, SaveFactsPosition, SetBank,
-        SetLinkSecret, SetRecoveryCodes, SignIn, StartMailAttempt, TellMembers, UpdateMerchant,
-        UpdateWebhook, UseSession, Which,
+        AddApp, AddUser, AdvanceClock, AnswerDispute, ApproveMerchant, BeginAuthenticator,
+        BeginPayment, ChallengePayment, ChooseMails, ClosePayoutRun, ConcludePayment, CountLines,
+        CreateApiKey, CreateApp, CreateMerchant, CreateSignInLink, CreateWebhook, DeleteApiKey,
+        DeleteEvents, DeleteEvidence, DeleteKeys, DeleteWebhook, EndSessions, EnterCode,
+        FinishAdvance, HoldMerchant, Move, OpenPayoutRun, OpenSignInLink, PayOut, PreparePayment,
+        RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending, RefuseEntry,
+        ReleaseMerchant, RemoveAuthenticator, RemoveMail, RenewInvitation, ReplayWebhook,
+        RequestSignIn, ReturnPayout, RevokeApp, RevokeUser, RotateWebhook, SaveCard, SaveEvidence,
+        SaveExpiryCursor, SaveFactsPosition, SetBank, SetLinkSecret, SetRecoveryCodes, SignIn,
+        StartMailAttempt, TellMembers, UpdateMerchant, UpdateWebhook, UseSession, Which,
     },
     hour_of,
     write::{AnyAction, DayCursor, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -179,6 +180,9 @@ const MONEY: Kinds = &[
     (4, open_dispute),
     (2, inquire),
     (3, decide_dispute),
+    (3, save_evidence),
+    (2, answer_dispute),
+    (1, |it| DeleteEvidence { disputes: vec![it.one(&it.tables.disputes, 3)] }.into()),
     (1, expire),
     (1, refuse_or_alert),
     (1, |it| {
@@ -198,7 +202,8 @@ const MONEY: Kinds = &[
         let known = it.tables.outbox.get(&entry);
         let transaction = known.map_or(Id::MAX, |known| known.transaction);
         let key = AcquirerKey::stored(known.and_then(|row| row.acquirer_key), entry);
-        RefuseEntry { entry, transaction, key }.into()
+        let dispute = known.and_then(|known| known.dispute);
+        RefuseEntry { entry, transaction, key, dispute }.into()
     }),
     (1, return_payout),
     (1, |it| DeleteEvents { events: vec![it.one(&it.tables.events, 9)] }.into()),
@@ -503,6 +508,33 @@ fn claim(it: &Choice<'_>) -> Claim {
 
 pub fn open_dispute(it: &Choice<'_>) -> Write {
     it.notification(AcquirerEvent::Opened(claim(it)))
+}
+
+/// The transaction and the ID of a dispute.
+fn dispute(it: &Choice<'_>) -> (Id, Id) {
+    let dispute = it.one(&it.tables.disputes, 4);
+    let row = it.tables.disputes.get(&dispute);
+    (row.map_or(Id::MAX, |row| row.transaction), dispute)
+}
+
+pub fn save_evidence(it: &Choice<'_>) -> Write {
+    let (transaction, dispute) = dispute(it);
+    let merchant = it.tables.disputes.get(&dispute).map_or(Id::MAX, |row| row.merchant);
+    let file = |number| NewFile {
+        name: FileName::new(&format!("{number}.pdf")).unwrap(),
+        file_type: FileType::Pdf,
+        content: FileContent(vec![it.second; 1 + usize::from(it.choice)].into()),
+    };
+    let files = (0..it.second % 6).map(file).collect();
+    let text = EvidenceText::new(&it.unique).unwrap();
+    it.keyed(SaveEvidence { merchant, transaction, dispute, text, files })
+}
+
+pub fn answer_dispute(it: &Choice<'_>) -> Write {
+    let (transaction, dispute) = dispute(it);
+    let accepts = it.second.is_multiple_of(3);
+    let answer = if accepts { DisputeAnswer::Acceptance } else { DisputeAnswer::Evidence };
+    it.keyed(AnswerDispute { transaction, dispute, answer })
 }
 
 fn inquire(it: &Choice<'_>) -> Write {

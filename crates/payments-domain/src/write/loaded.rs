@@ -37,6 +37,8 @@ pub struct LoadedRows {
     pub disputes: HashMap<(Id, String), DisputeState>,
     /// Decisions that arrived before their dispute, by the same key.
     pub waiting: HashMap<(Id, String), Decision>,
+    /// The size of the files of a merchant's open disputes, in bytes.
+    pub evidence: HashMap<Id, i64>,
     /// Beside their rows.
     pub mails: HashMap<Id, Mail>,
     pub payout: Option<PayoutState>,
@@ -57,6 +59,7 @@ impl LoadedRows {
             users_by_email: HashMap::new(),
             disputes: HashMap::new(),
             waiting: HashMap::new(),
+            evidence: HashMap::new(),
             mails: HashMap::new(),
             payout: None,
         }

@@ -95,6 +95,13 @@ impl Tables {
             let members = own.filter(|row| row.accepted.is_some()).count();
             known.members.insert(*merchant, members.try_into().unwrap());
         }
+        for merchant in &needs.evidence {
+            let open = self.evidence.values().filter(|row| {
+                let dispute = &self.disputes[&row.dispute];
+                dispute.merchant == *merchant && dispute.decision.is_none()
+            });
+            known.evidence.insert(*merchant, open.map(|row| row.size).sum());
+        }
         for (merchant, email) in &needs.emails {
             let is_theirs = |user: &&User| user.email.as_str().eq_ignore_ascii_case(email);
             if let Some(user) = self.users.values().find(is_theirs) {
@@ -149,6 +156,8 @@ impl Tables {
             refusals: refusals.collect(),
             rows: RowKeys {
                 apps: self.apps.keys().copied().collect(),
+                evidence: self.evidence.keys().copied().collect(),
+                evidence_files: self.evidence_files.keys().copied().collect(),
                 outbox: self.outbox.keys().copied().collect(),
                 payouts: self.payouts.keys().copied().collect(),
                 notifications: self.notifications.keys().cloned().collect(),
@@ -173,6 +182,7 @@ impl Tables {
             users: self.users.keys().copied().collect(),
             members: self.merchants.keys().copied().collect(),
             emails: emails.collect(),
+            evidence: self.merchants.keys().copied().collect(),
             disputes: opened.chain(waits).map(named).collect(),
             mails: self.mails.keys().copied().collect(),
             payout: None,

@@ -54,6 +54,8 @@ pub struct Needs {
     pub emails: BTreeSet<(Id, String)>,
     /// Disputes with their slices and waiting decisions, by transaction and the acquirer's ID.
     pub disputes: BTreeSet<(Id, String)>,
+    /// Merchants whose files of open disputes to sum. They are among `merchants`, too.
+    pub evidence: BTreeSet<Id>,
     pub mails: BTreeSet<Id>,
     /// The run and the merchant, with all rows of its balance and the sum of the captures to hold.
     pub payout: Option<PayoutRequest>,
@@ -76,6 +78,13 @@ impl Needs {
     pub(crate) fn add_refusal(&mut self, transaction: Id, key: AcquirerKey) {
         self.add_transaction(transaction, CapturesToLoad::All);
         self.refusals.insert((transaction, key));
+    }
+
+    /// The lock of the transaction covers the dispute and its evidence.
+    pub(crate) fn add_answer(&mut self, transaction: Id, dispute: Id) {
+        self.add_transaction(transaction, CapturesToLoad::None);
+        self.rows.disputes.insert(dispute);
+        self.rows.evidence.insert(dispute);
     }
 
     pub(crate) fn add_transaction(&mut self, transaction: Id, captures: CapturesToLoad) {

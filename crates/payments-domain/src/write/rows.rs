@@ -8,13 +8,13 @@ use super::{KeyState, KeyedRequest, Rejection, StoredOutcome};
 use crate::{
     Account, AcquirerId, AcquirerKey, AcquirerName, Actor, ApiKeyDigest, App, BalanceLine,
     BankChange, Capabilities, Capture, Card, CardOnFile, Currency, CustomData, Decision,
-    DeliveryAttempt, Descriptor, DisableReason, Dispute, DisputeState, EventType, FRESH, Fact,
-    Failures, FraudAlert, Hold, Id, LineKind, LinkDigest, LinkKind, LinkSecret, LogKind, MailKind,
-    Merchant, Money, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutFormat,
-    PayoutReturn, PayoutRun, ProcessingError, Progress, Reason, ReferenceDigest, RequestDigest,
-    Retry, SESSION_IDLE, SESSION_TTL, SandboxClock, SavedCard, SealedSecret, Slice, Step,
-    ThreeDSecure, TokenDigest, TransactionStatus, Transfer, Webhook, WebhookDetails,
-    WebhookSecrets, WebhookUpdate,
+    DeliveryAttempt, Descriptor, DisableReason, Dispute, DisputeState, EventType, EvidenceFile,
+    EvidenceText, FRESH, Fact, Failures, FileContent, FraudAlert, Hold, Id, LineKind, LinkDigest,
+    LinkKind, LinkSecret, LogKind, MailKind, Merchant, Money, Name, NewEvent, Notes, OutboxKind,
+    Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress, Reason,
+    ReferenceDigest, RequestDigest, Retry, SESSION_IDLE, SESSION_TTL, SandboxClock, SavedCard,
+    SealedSecret, Slice, Step, ThreeDSecure, TokenDigest, TransactionStatus, Transfer, Webhook,
+    WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -55,6 +55,8 @@ rows! {
         payouts: PayoutRow,
         cards: CardRow,
         disputes: DisputeRow,
+        evidence: EvidenceRow,
+        evidence_files: EvidenceFileRow,
         slices: SliceRow,
         refused_voids: RefusedVoid,
         fraud_alerts: FraudAlert,
@@ -516,7 +518,8 @@ impl CaptureRow {
 }
 
 row! {
-    /// A capture, refund, void or reversal that its acquirer has not confirmed yet.
+    /// A capture, refund, void, reversal or answer to a dispute that its acquirer has not confirmed
+    /// yet.
     pub struct OutboxRow in "outbox" {
         key { id: Id = "id" }
         fixed {
@@ -526,8 +529,10 @@ row! {
             kind: OutboxKind = "movement",
             /// Minor units of the transaction's currency.
             amount: i64 = "amount",
-            /// The step of the trail. `None` for a reversal.
+            /// The step of the trail. `None` for a reversal or an answer.
             step: Option<u32> = "step",
+            /// The dispute that it answers.
+            dispute: Option<Id> = "dispute",
         }
         changing {
             /// The number of failed attempts.
@@ -557,6 +562,10 @@ row! {
             /// The dispute fee, in minor units of the merchant's currency.
             fee: i64 = "flat_fee",
             decision: Option<Decision> = "decision",
+            /// When the evidence was submitted.
+            submitted: Option<Timestamp> = "submitted",
+            /// When the loss was accepted.
+            accepted: Option<Timestamp> = "accepted",
         }
     }
 }
@@ -565,13 +574,51 @@ impl DisputeRow {
     pub fn dispute(self) -> Dispute {
         let is_inquiry = self.line.is_none();
         let Self { id, merchant, transaction, created, amount, reason, due, .. } = self;
-        Dispute { id, merchant, transaction, created, amount, reason, due, is_inquiry }
+        let Self { submitted, accepted, .. } = self;
+        Dispute {
+            id,
+            merchant,
+            transaction,
+            created,
+            amount,
+            reason,
+            due,
+            is_inquiry,
+            submitted,
+            accepted,
+        }
     }
 
     /// `slices` are its slices.
     pub fn state(&self, slices: Vec<Slice>) -> DisputeState {
         let Self { id, fee, decision, .. } = *self;
         DisputeState { id, is_inquiry: self.line.is_none(), fee, decision, slices }
+    }
+}
+
+row! {
+    /// The evidence for a dispute.
+    pub struct EvidenceRow in "evidence" {
+        key { dispute: Id = "dispute" }
+        fixed {
+            id: Id = "id",
+            created: Timestamp = "created",
+            /// Of all files, in bytes.
+            size: i64 = "size",
+            text: EvidenceText = "text",
+        }
+    }
+}
+
+row! {
+    /// A file of the evidence for a dispute.
+    pub struct EvidenceFileRow in "evidence_files" {
+        key {
+            dispute: Id = "dispute",
+            /// The index, from 0.
+            number: u32 = "number",
+        }
+        fixed { file: EvidenceFile = .., content: FileContent = "content" }
     }
 }
 

@@ -11,6 +11,7 @@ use super::*;
 use crate::{EventType, LineKind, Mail};
 
 mod api_keys;
+mod evidence;
 mod limits;
 mod members;
 mod webhooks;
@@ -30,11 +31,18 @@ fn ids(first: u64, count: usize) -> Vec<Id> {
 }
 
 /// The number of facts in these changes. Each has an event. A refusal is a fact, whether or not a
-/// step reverses what was refused, and so is an inquiry, although its dispute may follow at once.
+/// step reverses what was refused, and so is an answer to a dispute, and an inquiry, although its
+/// dispute may follow at once.
 fn facts(changes: &Changes) -> usize {
     let rows = &changes.rows;
     let has_no_row = |event: &&EventRow| {
-        matches!(event.event_type, EventType::AcquirerRefused | EventType::DisputeInquiry)
+        matches!(
+            event.event_type,
+            EventType::AcquirerRefused
+                | EventType::DisputeInquiry
+                | EventType::DisputeEvidence
+                | EventType::DisputeAccepted
+        )
     };
     let is_opening = |line: &&LineRow| line.kind == LineKind::Dispute;
     let is_return = |line: &&LineRow| line.kind == LineKind::Returned;

@@ -167,6 +167,8 @@ disputed = Оспорено
 failed = Неуспешно
 dispute-won = Спечелен спор
 dispute-lost = Загубен спор
+evidence-submitted = Доказателствата са подадени
+dispute-accepted = Загубата е приета
 history = История
 fees = Такси
 

@@ -168,6 +168,8 @@ disputed = Sporná
 failed = Neúspěšná
 dispute-won = Vyhraný spor
 dispute-lost = Prohraný spor
+evidence-submitted = Důkazy odeslány
+dispute-accepted = Ztráta přijata
 history = Historie
 fees = Poplatky
 

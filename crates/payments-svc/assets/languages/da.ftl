@@ -167,6 +167,8 @@ disputed = Bestridt
 failed = Mislykket
 dispute-won = Tvist vundet
 dispute-lost = Tvist tabt
+evidence-submitted = Dokumentation indsendt
+dispute-accepted = Tab accepteret
 history = Historik
 fees = Gebyrer
 

@@ -167,6 +167,8 @@ disputed = Angefochten
 failed = Fehlgeschlagen
 dispute-won = Anfechtung gewonnen
 dispute-lost = Anfechtung verloren
+evidence-submitted = Nachweise eingereicht
+dispute-accepted = Verlust akzeptiert
 history = Verlauf
 fees = Gebühren
 

@@ -167,6 +167,8 @@ disputed = Αμφισβητήθηκε
 failed = Απέτυχε
 dispute-won = Κερδισμένη αμφισβήτηση
 dispute-lost = Χαμένη αμφισβήτηση
+evidence-submitted = Τα αποδεικτικά υποβλήθηκαν
+dispute-accepted = Η απώλεια έγινε δεκτή
 history = Ιστορικό
 fees = Προμήθειες
 

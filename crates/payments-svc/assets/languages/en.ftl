@@ -200,6 +200,8 @@ disputed = Disputed
 failed = Failed
 dispute-won = Dispute won
 dispute-lost = Dispute lost
+evidence-submitted = Evidence submitted
+dispute-accepted = Loss accepted
 # A list of what happened to a payment
 history = History
 fees = Fees

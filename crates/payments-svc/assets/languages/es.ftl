@@ -167,6 +167,8 @@ disputed = En disputa
 failed = Fallido
 dispute-won = Disputa ganada
 dispute-lost = Disputa perdida
+evidence-submitted = Pruebas enviadas
+dispute-accepted = Pérdida aceptada
 history = Historial
 fees = Comisiones
 

@@ -166,6 +166,8 @@ disputed = Vaidlustatud
 failed = Ebaõnnestunud
 dispute-won = Vaidlus võidetud
 dispute-lost = Vaidlus kaotatud
+evidence-submitted = Tõendid esitatud
+dispute-accepted = Kaotus aktsepteeritud
 history = Ajalugu
 fees = Teenustasud
 

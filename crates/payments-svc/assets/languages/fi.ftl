@@ -166,6 +166,8 @@ disputed = Riitautettu
 failed = Epäonnistunut
 dispute-won = Riita voitettu
 dispute-lost = Riita hävitty
+evidence-submitted = Todisteet lähetetty
+dispute-accepted = Tappio hyväksytty
 history = Historia
 fees = Kulut
 

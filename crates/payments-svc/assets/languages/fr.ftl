@@ -167,6 +167,8 @@ disputed = Contesté
 failed = Échoué
 dispute-won = Litige gagné
 dispute-lost = Litige perdu
+evidence-submitted = Preuves envoyées
+dispute-accepted = Perte acceptée
 history = Historique
 fees = Frais
 

@@ -167,6 +167,8 @@ disputed = Faoi dhíospóid
 failed = Theip uirthi
 dispute-won = Buadh an díospóid
 dispute-lost = Cailleadh an díospóid
+evidence-submitted = Fianaise curtha isteach
+dispute-accepted = Glacadh leis an gcaillteanas
 history = Stair
 fees = Táillí
 

@@ -168,6 +168,8 @@ disputed = Osporeno
 failed = Neuspjelo
 dispute-won = Spor dobiven
 dispute-lost = Spor izgubljen
+evidence-submitted = Dokazi poslani
+dispute-accepted = Gubitak prihvaćen
 history = Povijest
 fees = Naknade
 

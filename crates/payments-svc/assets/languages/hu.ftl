@@ -166,6 +166,8 @@ disputed = Vitatott
 failed = Sikertelen
 dispute-won = Megnyert vita
 dispute-lost = Elvesztett vita
+evidence-submitted = Bizonyítékok beküldve
+dispute-accepted = Veszteség elfogadva
 history = Előzmények
 fees = Díjak
 

@@ -167,6 +167,8 @@ disputed = Véfengd
 failed = Mistókst
 dispute-won = Ágreiningsmál unnið
 dispute-lost = Ágreiningsmál tapað
+evidence-submitted = Gögn send
+dispute-accepted = Tap samþykkt
 history = Ferill
 fees = Þóknun
 

@@ -167,6 +167,8 @@ disputed = Contestato
 failed = Non riuscito
 dispute-won = Contestazione vinta
 dispute-lost = Contestazione persa
+evidence-submitted = Prove inviate
+dispute-accepted = Perdita accettata
 history = Cronologia
 fees = Commissioni
 

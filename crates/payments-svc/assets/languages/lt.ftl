@@ -168,6 +168,8 @@ disputed = Ginčijamas
 failed = Nepavykęs
 dispute-won = Ginčas laimėtas
 dispute-lost = Ginčas pralaimėtas
+evidence-submitted = Įrodymai pateikti
+dispute-accepted = Nuostolis priimtas
 history = Istorija
 fees = Komisiniai
 

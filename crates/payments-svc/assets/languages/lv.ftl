@@ -167,6 +167,8 @@ disputed = Apstrīdēts
 failed = Neizdevies
 dispute-won = Strīds uzvarēts
 dispute-lost = Strīds zaudēts
+evidence-submitted = Pierādījumi iesniegti
+dispute-accepted = Zaudējums pieņemts
 history = Vēsture
 fees = Komisijas maksa
 

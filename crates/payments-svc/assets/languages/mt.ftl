@@ -167,6 +167,8 @@ disputed = Ikkontestat
 failed = Ma rnexxiex
 dispute-won = Tilwima mirbuħa
 dispute-lost = Tilwima mitlufa
+evidence-submitted = Provi sottomessi
+dispute-accepted = Telf aċċettat
 history = Storja
 fees = Tariffi
 

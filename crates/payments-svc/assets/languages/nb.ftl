@@ -167,6 +167,8 @@ disputed = Bestridt
 failed = Mislykket
 dispute-won = Tvist vunnet
 dispute-lost = Tvist tapt
+evidence-submitted = Dokumentasjon sendt
+dispute-accepted = Tap godtatt
 history = Historikk
 fees = Gebyrer
 

@@ -167,6 +167,8 @@ disputed = Betwist
 failed = Mislukt
 dispute-won = Geschil gewonnen
 dispute-lost = Geschil verloren
+evidence-submitted = Bewijs ingediend
+dispute-accepted = Verlies aanvaard
 history = Geschiedenis
 fees = Kosten
 

@@ -167,6 +167,8 @@ disputed = Sporna
 failed = Nieudana
 dispute-won = Spór wygrany
 dispute-lost = Spór przegrany
+evidence-submitted = Dowody przesłane
+dispute-accepted = Strata zaakceptowana
 history = Historia
 fees = Opłaty
 

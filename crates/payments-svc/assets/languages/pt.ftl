@@ -167,6 +167,8 @@ disputed = Em disputa
 failed = Falhado
 dispute-won = Disputa ganha
 dispute-lost = Disputa perdida
+evidence-submitted = Provas enviadas
+dispute-accepted = Perda aceite
 history = Histórico
 fees = Comissões
 

@@ -168,6 +168,8 @@ disputed = Contestată
 failed = Eșuată
 dispute-won = Dispută câștigată
 dispute-lost = Dispută pierdută
+evidence-submitted = Dovezi trimise
+dispute-accepted = Pierdere acceptată
 history = Istoric
 fees = Comisioane
 

@@ -168,6 +168,8 @@ disputed = Sporná
 failed = Neúspešná
 dispute-won = Vyhratý spor
 dispute-lost = Prehratý spor
+evidence-submitted = Dôkazy odoslané
+dispute-accepted = Strata prijatá
 history = História
 fees = Poplatky
 

@@ -168,6 +168,8 @@ disputed = Sporno
 failed = Neuspelo
 dispute-won = Spor dobljen
 dispute-lost = Spor izgubljen
+evidence-submitted = Dokazi oddani
+dispute-accepted = Izguba sprejeta
 history = Zgodovina
 fees = Provizije
 

@@ -167,6 +167,8 @@ disputed = Bestridd
 failed = Misslyckad
 dispute-won = Tvist vunnen
 dispute-lost = Tvist förlorad
+evidence-submitted = Underlag inskickat
+dispute-accepted = Förlust godtagen
 history = Historik
 fees = Avgifter
 

@@ -167,6 +167,8 @@ disputed = Оскаржено
 failed = Не вдалося
 dispute-won = Спір виграно
 dispute-lost = Спір програно
+evidence-submitted = Докази подано
+dispute-accepted = Збиток прийнято
 history = Історія
 fees = Комісії
 

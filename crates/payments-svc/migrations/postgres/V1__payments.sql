@@ -473,6 +473,8 @@ CREATE TABLE disputes (
     line bytea, -- that opened it; null for an inquiry
     flat_fee bigint NOT NULL, -- in the currency of the merchant
     decision text, -- null while it is open
+    submitted bigint, -- the time of the evidence
+    accepted bigint, -- the time
     UNIQUE ("transaction", reference)
 );
 CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
@@ -490,6 +492,25 @@ CREATE TABLE slices (
     gross bigint NOT NULL,
     fee bigint NOT NULL,
     again boolean NOT NULL, -- it had been given back before
+    PRIMARY KEY (dispute, number)
+);
+
+CREATE TABLE evidence (
+    dispute bytea PRIMARY KEY,
+    id bytea NOT NULL,
+    created bigint NOT NULL,
+    size bigint NOT NULL, -- of all files, in bytes
+    text text NOT NULL
+);
+
+CREATE TABLE evidence_files (
+    dispute bytea NOT NULL,
+    number bigint NOT NULL,
+    id bytea NOT NULL,
+    name text NOT NULL,
+    type text NOT NULL,
+    size bigint NOT NULL, -- in bytes
+    content bytea NOT NULL,
     PRIMARY KEY (dispute, number)
 );
 
@@ -511,6 +532,7 @@ CREATE TABLE outbox (
     movement text NOT NULL,
     amount bigint NOT NULL,
     step bigint, -- of the trail
+    dispute bytea, -- that it answers
     taken timestamptz, -- when a process last took it up
     -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
     acquirer_key bytea,

@@ -428,6 +428,8 @@ CREATE TABLE disputes (
     line BLOB, -- that opened it; null for an inquiry
     flat_fee INTEGER NOT NULL, -- in the currency of the merchant
     decision TEXT, -- null while it is open
+    submitted INTEGER, -- the time of the evidence
+    accepted INTEGER, -- the time
     UNIQUE ("transaction", reference)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
@@ -448,6 +450,26 @@ CREATE TABLE slices (
     PRIMARY KEY (dispute, number)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE evidence (
+    dispute BLOB PRIMARY KEY,
+    id BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    size INTEGER NOT NULL, -- of all files, in bytes
+    text TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Not WITHOUT ROWID: the contents are large.
+CREATE TABLE evidence_files (
+    dispute BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    name TEXT NOT NULL,
+    type TEXT NOT NULL,
+    size INTEGER NOT NULL, -- in bytes
+    content BLOB NOT NULL,
+    PRIMARY KEY (dispute, number)
+) STRICT;
+
 CREATE TABLE fraud_alerts (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
@@ -466,6 +488,7 @@ CREATE TABLE outbox (
     movement TEXT NOT NULL,
     amount INTEGER NOT NULL,
     step INTEGER, -- of the trail
+    dispute BLOB, -- that it answers
     -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
     acquirer_key BLOB,
     attempts INTEGER NOT NULL DEFAULT 0, -- that failed

@@ -11,6 +11,7 @@
 
 use std::{io, path::PathBuf};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use common::{
     files::Files,
@@ -19,7 +20,8 @@ use common::{
 use jiff::Timestamp;
 use payments_domain::{
     AcquirerId, AcquirerKey, AcquirerOutcome, Authorization, Capabilities, Challenge,
-    ChallengeAnswer, OutboxEntry, OutboxKind, ProcessingError, ThreeDSecure, acquirer_time,
+    ChallengeAnswer, NewFile, OutboxEntry, OutboxKind, ProcessingError, SubmittedEvidence,
+    ThreeDSecure, acquirer_time,
 };
 use reqwest::{
     Client, Method, StatusCode, Url,
@@ -143,6 +145,31 @@ struct ReversalBody {
     transaction_id: String,
 }
 
+/// Evidence for a dispute, or its acceptance.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AnswerBody<'a> {
+    dispute_id: &'a str,
+    transaction_id: String,
+    #[serde(flatten)]
+    evidence: Option<EvidenceBody<'a>>,
+}
+
+#[derive(Serialize)]
+struct EvidenceBody<'a> {
+    text: &'a str,
+    files: Vec<FileBody<'a>>,
+}
+
+#[derive(Serialize)]
+struct FileBody<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    file_type: &'static str,
+    /// In Base64.
+    content: String,
+}
+
 #[derive(Deserialize)]
 #[serde(tag = "status", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Answer {
@@ -186,6 +213,17 @@ enum Captures {
     Once,
     #[default]
     Several,
+}
+
+impl<'a> EvidenceBody<'a> {
+    fn new(SubmittedEvidence { text, files }: &'a SubmittedEvidence) -> Self {
+        let file = |NewFile { name, file_type, content }: &'a NewFile| FileBody {
+            name: name.as_str(),
+            file_type: file_type.name(),
+            content: STANDARD.encode(&*content.0),
+        };
+        Self { text: text.as_str(), files: files.iter().map(file).collect() }
+    }
 }
 
 impl CapabilitiesAnswer {
@@ -290,8 +328,16 @@ impl Http {
             OutboxKind::Refund => "refunds",
             OutboxKind::Void => "voids",
             OutboxKind::Reverse => "reversals",
+            OutboxKind::Evidence => "evidence",
+            OutboxKind::Acceptance => "acceptances",
         };
         let body = match entry.kind {
+            OutboxKind::Evidence | OutboxKind::Acceptance => {
+                let (_, dispute) = entry.dispute.as_ref().ok_or(HttpError::Malformed)?;
+                let (dispute_id, evidence) = (dispute.as_str(), entry.evidence.as_ref());
+                let evidence = evidence.map(EvidenceBody::new);
+                json(&AnswerBody { dispute_id, transaction_id, evidence })?
+            }
             OutboxKind::Reverse => json(&ReversalBody { authorization, transaction_id })?,
             OutboxKind::Capture | OutboxKind::Refund | OutboxKind::Void => {
                 let (currency, amount) = (entry.currency.code(), entry.amount);

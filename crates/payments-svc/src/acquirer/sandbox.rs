@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use payments_domain::{
     AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, Authorization, Capabilities, CardDetails,
-    Challenge, ChallengeAnswer, Claim, FraudReason, Notification, OutboxEntry, ProcessingError,
-    ThreeDSecure,
+    Challenge, ChallengeAnswer, Claim, Decision, FraudReason, Notification, OutboxEntry,
+    OutboxKind, ProcessingError, ThreeDSecure,
 };
 use tokio::time::sleep;
 
@@ -81,7 +81,8 @@ impl Sandbox {
         Ok(AuthorizationState::NotDone)
     }
 
-    /// Does nothing. Returns the notifications that some cards cause at their first capture.
+    /// Does nothing. Returns the notifications that some cards cause at their first capture, and the
+    /// decision of an answered dispute.
     #[expect(clippy::unused_async, reason = "a call to any other acquirer uses the network")]
     pub(super) async fn carry_out(
         &self,
@@ -98,7 +99,8 @@ impl Sandbox {
         };
         let alert = suspects.then(|| alert(entry, now));
         let dispute = disputes.then(|| self.dispute(entry, now)).flatten();
-        Ok(Execution::Done(alert.into_iter().chain(dispute).collect()))
+        let decision = decision(entry, now);
+        Ok(Execution::Done(alert.into_iter().chain(dispute).chain(decision).collect()))
     }
 
     pub(super) async fn ask_entry(
@@ -120,6 +122,21 @@ impl Sandbox {
         });
         Some(Notification { id, transaction, created: now, event })
     }
+}
+
+/// The decision of a dispute, if its answer contains one. Otherwise it stays open.
+fn decision(entry: &OutboxEntry, now: Timestamp) -> Option<Notification> {
+    let (id, dispute) = entry.dispute.clone()?;
+    let text = entry.evidence.as_ref().map_or("", |evidence| evidence.text.as_str());
+    let decision = match entry.kind {
+        OutboxKind::Acceptance => Decision::Lost,
+        _ if text.contains("winning_evidence") => Decision::Won,
+        _ if text.contains("losing_evidence") => Decision::Lost,
+        _ => return None,
+    };
+    let (id, transaction) = (AcquirerId::of_sandbox("answered", id), entry.transaction);
+    let event = AcquirerEvent::Decided { dispute, decision };
+    Some(Notification { id, transaction, created: now, event })
 }
 
 fn alert(captured: &OutboxEntry, now: Timestamp) -> Notification {

@@ -27,6 +27,7 @@ use super::{
 mod amount;
 mod client;
 mod declines;
+mod dispute;
 mod event;
 mod facts;
 mod objects;
@@ -58,6 +59,8 @@ const NEWEST: u8 = 100;
 pub(crate) struct StripeConfig {
     /// The URL of Stripe's API.
     pub(crate) url: Url,
+    /// The URL of Stripe's host for files.
+    pub(crate) files_url: Url,
     /// The header with the key.
     pub(crate) authorization: Receiver<HeaderValue>,
 }
@@ -269,6 +272,7 @@ impl Stripe {
         let done = match entry.kind {
             OutboxKind::Capture => self.capture(id, amount, entry, &key).await,
             OutboxKind::Refund => return self.refund(id, amount, &key).await,
+            OutboxKind::Evidence | OutboxKind::Acceptance => self.answer(entry, &key).await,
             OutboxKind::Void if !entry.is_last => Ok(()),
             OutboxKind::Void | OutboxKind::Reverse => self.release(id).await,
         };
@@ -294,6 +298,9 @@ impl Stripe {
             OutboxKind::Capture => self.payment_intent(id).await?.is_captured_by(&key),
             OutboxKind::Refund => {
                 return Ok(self.find_refund(id, &key).await?.map(executed));
+            }
+            OutboxKind::Evidence | OutboxKind::Acceptance => {
+                self.find_answer(entry, &key).await?.is_some()
             }
             OutboxKind::Void if !entry.is_last => true,
             OutboxKind::Void | OutboxKind::Reverse => self.payment_intent(id).await?.is_released(),

@@ -2,7 +2,7 @@
 //! Module `web` adds the status and the stable name.
 
 use common::limits;
-use payments_domain::{FieldError, MovementError, NoRate, write::Rejection};
+use payments_domain::{AnswerError, FieldError, MovementError, NoRate, write::Rejection};
 
 use crate::{acquirer::NoAnswer, authenticator::NotSealedHere, store::StoreError};
 
@@ -91,6 +91,9 @@ impl From<Rejection> for Error {
             Rejection::LastMember => Self::field("userId", refusal),
             Rejection::Movement(MovementError::OtherCurrency) => Self::field("currency", refusal),
             Rejection::Movement(_) => Self::field("amount", refusal),
+            Rejection::Answer(AnswerError::Missing) => Self::field("text", refusal),
+            Rejection::Answer(AnswerError::NoSpace) => Self::field("file", refusal),
+            Rejection::Answer(_) => Self::field("disputeId", refusal),
             Rejection::KeyReused => Self::KeyReused,
             Rejection::InFlight => Self::InFlight,
             Rejection::LinkUsed => Self::LinkUsed,

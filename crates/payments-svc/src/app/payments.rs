@@ -67,6 +67,11 @@ impl Payments {
         }
     }
 
+    /// The memory for uploads.
+    pub(crate) fn uploads(&self) -> &Arc<Budget> {
+        &self.limits.uploads
+    }
+
     /// Worker threads for work that takes milliseconds, such as serializing a transaction with many
     /// steps.
     pub(crate) fn aside(&self) -> &Aside {

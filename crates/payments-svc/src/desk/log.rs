@@ -96,6 +96,8 @@ fn happened<'a>(language: &'a Language, event: &Event) -> Cow<'a, str> {
         EventType::DisputeOpened => language.disputed(),
         EventType::DisputeWon => language.dispute_won(),
         EventType::DisputeLost => language.dispute_lost(),
+        EventType::DisputeEvidence => language.evidence_submitted(),
+        EventType::DisputeAccepted => language.dispute_accepted(),
         EventType::FraudReported => language.fraud_reported(),
         EventType::PayoutBooked => language.paid_out(),
         EventType::PayoutReturned => language.payout_returned(),

@@ -6,7 +6,10 @@ use bytes::Bytes;
 use common::{bearer::BearerToken, limits::Budget};
 use tokio::sync::watch::Receiver;
 
-use crate::app::{Payments, SignatureKey};
+use crate::{
+    app::{Payments, SignatureKey},
+    web::Uploads,
+};
 
 pub(crate) struct Api {
     pub(crate) payments: Arc<Payments>,
@@ -22,4 +25,10 @@ pub(crate) struct Api {
     pub(crate) responses: Arc<Budget>,
     /// The body of `GET /openapi.json`.
     pub(crate) description: Bytes,
+}
+
+impl Uploads for Arc<Api> {
+    fn uploads(&self) -> &Arc<Budget> {
+        self.payments.uploads()
+    }
 }

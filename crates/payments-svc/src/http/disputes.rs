@@ -9,7 +9,7 @@ use super::{
     access::{Caller, Permitted},
     list::{self, Query},
 };
-use crate::web::{Error, Fields, Reported, as_date, as_text, envelope};
+use crate::web::{Error, Fields, Reported, as_date, as_optional_date, as_text, envelope};
 
 /// The disputes of a merchant, or of one of its transactions.
 pub(super) async fn list(Caller(caller): Caller, query: Query) -> Result<Response, Error> {
@@ -48,6 +48,10 @@ pub(super) struct DisputeOutput<'a> {
     #[serde(serialize_with = "as_date")]
     due: Timestamp,
     inquiry: bool,
+    #[serde(serialize_with = "as_optional_date")]
+    submitted: Option<Timestamp>,
+    #[serde(serialize_with = "as_optional_date")]
+    accepted: Option<Timestamp>,
 }
 
 #[derive(Serialize)]
@@ -68,6 +72,8 @@ impl<'a> DisputeOutput<'a> {
             reason: dispute.reason.as_ref().map(reason),
             due: dispute.due,
             inquiry: dispute.is_inquiry,
+            submitted: dispute.submitted,
+            accepted: dispute.accepted,
         }
     }
 }

@@ -35,7 +35,7 @@ use sha2::{Digest as _, Sha256};
 use super::api::Api;
 use crate::{
     app::{self, Payments, Written},
-    web::{Body, Error},
+    web::{Body, Content, Error},
 };
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -44,26 +44,26 @@ const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY: usize = 255;
 
 /// A request that is executed once.
-pub(super) struct Once {
+pub(super) struct Once<B = Body> {
     pub(super) payments: Arc<Payments>,
-    pub(super) body: Body,
+    pub(super) body: B,
     key: Result<Option<String>, FieldError>,
     method: Method,
     uri: Uri,
 }
 
-impl FromRequest<Arc<Api>> for Once {
+impl<B: FromRequest<Arc<Api>, Rejection = Error>> FromRequest<Arc<Api>> for Once<B> {
     type Rejection = Error;
 
     async fn from_request(request: Request, api: &Arc<Api>) -> Result<Self, Error> {
         let key = key(request.headers());
         let (method, uri) = (request.method().clone(), request.uri().clone());
-        let body = Body::from_request(request, api).await?;
+        let body = B::from_request(request, api).await?;
         Ok(Self { payments: Arc::clone(&api.payments), body, key, method, uri })
     }
 }
 
-impl Once {
+impl<B: Content> Once<B> {
     /// Executes the request with `act`, unless it is a repeat.
     pub(super) async fn run<T: Group>(
         &self,
@@ -77,7 +77,7 @@ impl Once {
     pub(super) async fn write<A: Action<Outcome: Group>>(
         &self,
         caller: &App,
-        read: impl FnOnce(&Body) -> Result<A, Vec<FieldError>>,
+        read: impl FnOnce(&B) -> Result<A, Vec<FieldError>>,
     ) -> Result<Written<A::Outcome>, Error> {
         let actor = caller.actor();
         let act = async |keyed| self.payments.write_keyed(actor, read(&self.body)?, keyed).await;
@@ -92,7 +92,7 @@ impl Once {
             let path = self.uri.path().trim_end_matches('/');
             let line = format!("{} {path}\n", self.method);
             let request = Sha256::new().chain_update(line);
-            let request = request.chain_update(self.body.as_bytes()).finalize().into();
+            let request = self.body.add_to(request).finalize().into();
             KeyedRequest { app: caller.id, key, request }
         }))
     }

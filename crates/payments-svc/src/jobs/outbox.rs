@@ -1,5 +1,5 @@
-//! The outbox: captures, refunds, voids and reversals that are sent to acquirers until the
-//! acquirers confirm or refuse them. An entry has the type [`OutboxEntry`], and
+//! The outbox: captures, refunds, voids, reversals and answers to disputes that are sent to acquirers
+//! until the acquirers confirm or refuse them. An entry has the type [`OutboxEntry`], and
 //! [`OutboxQueue`] chooses the next one to send.
 
 use std::{pin::pin, sync::Arc, time::Duration};
@@ -8,15 +8,18 @@ use common::error::Cause;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
-    AcquirerName, Actor, GIVE_UP_AFTER, Id, OutboxEntry, OutboxQueue, QueuedEntry, SendingReport,
-    Sent,
+    AcquirerName, Actor, GIVE_UP_AFTER, Id, OutboxEntry, OutboxKind, OutboxQueue, QueuedEntry,
+    SendingReport, Sent,
     actions::{RecordSending, RefuseEntry},
 };
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep, sleep_until},
+};
 
 use super::{FAST_INTERVAL, Lease, warn};
 use crate::{
-    acquirer::{Acquirers, Execution},
+    acquirer::{Acquirers, Execution, NoAnswer},
     app::{NotificationError, Payments},
     store::{Store, StoreError, now},
 };
@@ -40,6 +43,17 @@ pub(super) struct Outbox {
     /// Maximum number of entries that are sent at the same time.
     at_once: usize,
     lease: Lease,
+    /// Evidence is sent one at a time, because its files need much memory.
+    evidence: Semaphore,
+}
+
+/// Why an entry was not sent.
+#[derive(Debug, thiserror::Error)]
+enum SendError {
+    #[error(transparent)]
+    NoAnswer(#[from] NoAnswer),
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// The answer to an entry.
@@ -57,7 +71,7 @@ impl Outbox {
         (acquirer, at_once): (AcquirerName, usize),
     ) -> Self {
         let lease = Lease::new(store.clone(), format!("outbox {}", acquirer.name()));
-        Self { store, acquirers, payments, acquirer, at_once, lease }
+        Self { store, acquirers, payments, acquirer, at_once, lease, evidence: Semaphore::new(1) }
     }
 
     /// Sends entries until the lease is lost or the store fails. Returns at once if another process
@@ -109,8 +123,9 @@ impl Outbox {
                     break;
                 }
             }
-            for OutboxEntry { id: entry, transaction, key, .. } in refused {
-                let refusal = RefuseEntry { entry, transaction, key };
+            for OutboxEntry { id: entry, transaction, key, dispute, .. } in refused {
+                let dispute = dispute.map(|(dispute, _)| dispute);
+                let refusal = RefuseEntry { entry, transaction, key, dispute };
                 let _recorded = self.store.write(Actor::ACQUIRER, refusal).await?;
             }
             if report.count() > 0 {
@@ -137,7 +152,7 @@ impl Outbox {
 
     async fn send(&self, queued: QueuedEntry) -> (OutboxEntry, Answer) {
         let QueuedEntry { entry, attempts, .. } = queued;
-        let execution = match self.acquirers.carry_out(&entry, now()).await {
+        let execution = match self.carry_out(&entry).await {
             Ok(execution) => Some(execution),
             Err(error) => {
                 let (cause, failed) = (Cause::new(error), attempts.saturating_add(1));
@@ -171,6 +186,21 @@ impl Outbox {
             }
         };
         (entry, answer)
+    }
+
+    /// Loads the evidence of an entry, and sends the entry.
+    async fn carry_out(&self, entry: &OutboxEntry) -> Result<Execution, SendError> {
+        let Some((dispute, _)) =
+            entry.dispute.as_ref().filter(|_| entry.kind == OutboxKind::Evidence)
+        else {
+            return Ok(self.acquirers.carry_out(entry, now()).await?);
+        };
+        let _permit = self.evidence.acquire().await;
+        let Some(evidence) = self.store.submitted_evidence(*dispute).await? else {
+            return Ok(Execution::Refused { reason: "the evidence was deleted".into() });
+        };
+        let entry = OutboxEntry { evidence: Some(evidence), ..entry.clone() };
+        Ok(self.acquirers.carry_out(&entry, now()).await?)
     }
 
     /// Time in which the merchant was held does not count.

@@ -205,10 +205,10 @@ impl Store {
                 Some(EventData::Transaction(Box::new(transaction.at(*version))))
             }
             Fact::Dispute { dispute, .. } => {
+                let mut dispute = disputes.get(dispute)?.clone();
                 // An inquiry may have become a dispute since then.
-                let is_inquiry = event_type == EventType::DisputeInquiry;
-                let dispute = disputes.get(dispute)?.clone();
-                Some(EventData::Dispute(Dispute { is_inquiry, ..dispute }))
+                dispute.is_inquiry |= event_type == EventType::DisputeInquiry;
+                Some(EventData::Dispute(dispute))
             }
             Fact::Fraud { alert, .. } => alerts.get(alert).cloned().map(EventData::Fraud),
             Fact::Payout(payout) => {

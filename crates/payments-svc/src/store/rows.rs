@@ -243,7 +243,8 @@ const ENTRY: &str = "outbox.id, outbox.acquirer_key, transactions.id,
      ), captured + voided = transactions.amount AND NOT EXISTS (
          SELECT 1 FROM captures
          WHERE captures.\"transaction\" = transactions.id AND captures.step > outbox.step
-     ), captures_once";
+     ), captures_once, outbox.dispute,
+     (SELECT disputes.reference FROM disputes WHERE disputes.id = outbox.dispute)";
 
 /// Columns of `outbox` and their `transactions` for [`queued`], with the earliest postponed entry
 /// before each one, and whether the payments of the merchant are held.
@@ -284,6 +285,11 @@ fn entry(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
         is_first_capture: columns.read()?,
         is_last: columns.read()?,
         captures_once: columns.read()?,
+        dispute: {
+            let dispute: Option<Id> = columns.read()?;
+            dispute.zip(columns.read()?)
+        },
+        evidence: None,
     })
 }
 

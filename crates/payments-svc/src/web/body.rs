@@ -9,6 +9,7 @@ use axum::{
 use bytes::Bytes;
 use common::body::{self, BufferedBody};
 use payments_domain::FieldError;
+use sha2::{Digest as _, Sha256};
 
 use super::error::Error;
 use crate::fields::{self, Encoding, Fields, Reported};
@@ -63,6 +64,17 @@ impl Body {
     /// The bytes as they were sent, or `{}` for every empty body.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+/// What identifies a request, beside its method and path.
+pub(crate) trait Content {
+    fn add_to(&self, digest: Sha256) -> Sha256;
+}
+
+impl Content for Body {
+    fn add_to(&self, digest: Sha256) -> Sha256 {
+        digest.chain_update(self.as_bytes())
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) enum Error {
     MethodNotAllowed,
     #[error("the body must be application/json or application/x-www-form-urlencoded")]
     ContentType,
+    #[error("the body must be multipart/form-data")]
+    NotMultipart,
     #[error("the body is longer than {limit} bytes")]
     TooLarge { limit: usize },
     #[error("the body did not arrive in time")]
@@ -77,7 +79,7 @@ impl IntoResponse for Error {
                 ([(header::WWW_AUTHENTICATE, header)], response).into_response()
             }
             Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
-            Self::ContentType => {
+            Self::ContentType | Self::NotMultipart => {
                 answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type")
             }
             Self::TooLarge { .. } => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),

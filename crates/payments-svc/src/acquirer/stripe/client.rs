@@ -4,6 +4,7 @@ use std::future::ready;
 
 use bytes::Bytes;
 use common::tls;
+use payments_domain::NewFile;
 use reqwest::{
     Client as HttpClient, Method, StatusCode, Url,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue},
@@ -87,21 +88,35 @@ impl Form {
     }
 }
 
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+
+/// A request without its headers.
+#[derive(Clone)]
+struct Message {
+    method: Method,
+    url: Url,
+    /// The body, after its type.
+    content: Option<(HeaderValue, Bytes)>,
+}
+
 pub(super) struct Client {
     http: HttpClient,
     /// Ends with a slash.
     base: Url,
+    /// The host for files. Ends with a slash.
+    files: Url,
     authorization: Receiver<HeaderValue>,
 }
 
 impl Client {
     pub(super) fn new(
-        StripeConfig { url, authorization }: StripeConfig,
+        StripeConfig { url, files_url, authorization }: StripeConfig,
     ) -> Result<Self, StripeSetupError> {
         // Only tests use http: the setting accepts it for loopback addresses alone.
-        let https_only = url.scheme() == "https";
+        let https_only = [&url, &files_url].iter().all(|url| url.scheme() == "https");
         let http = client::client(tls::client_config(None, "")?, https_only)?;
-        Ok(Self { http, base: client::base(url), authorization })
+        let (base, files) = (client::base(url), client::base(files_url));
+        Ok(Self { http, base, files, authorization })
     }
 
     /// Whether a customer may be sent to this URL.
@@ -111,7 +126,8 @@ impl Client {
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, StripeError> {
-        self.repeat(Method::GET, path, Bytes::new(), None, nothing).await
+        let url = self.url(path)?;
+        self.repeat(Message { method: Method::GET, url, content: None }, None, nothing).await
     }
 
     /// With `key`, Stripe carries out the request once, and answers a repeat with the first answer
@@ -123,7 +139,39 @@ impl Client {
         key: Option<&str>,
         find: impl Fn() -> F,
     ) -> Result<T, StripeError> {
-        self.repeat(Method::POST, path, Bytes::from_owner(form), key, find).await
+        let url = self.url(path)?;
+        let content = Some((FORM, Bytes::from_owner(form)));
+        self.repeat(Message { method: Method::POST, url, content }, key, find).await
+    }
+
+    /// Uploads a file that is evidence.
+    pub(super) async fn upload<T: DeserializeOwned, F: Found<T>>(
+        &self,
+        file: &NewFile,
+        key: &str,
+        find: impl Fn() -> F,
+    ) -> Result<T, StripeError> {
+        let url = self.files.join("v1/files").map_err(|_| StripeError::Malformed)?;
+        // It cannot be in the file, which was made before it.
+        let boundary = format!("{:032x}", rand::random::<u128>());
+        let (name, file_type) = (file.name.as_str().replace('"', "%22"), file.file_type.name());
+        let head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\n\
+             dispute_evidence\r\n\
+             --{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+             Content-Type: {file_type}\r\n\r\n"
+        );
+        let tail = format!("\r\n--{boundary}--\r\n");
+        let body = [head.as_bytes(), &file.content.0, tail.as_bytes()].concat();
+        let content_type = format!("multipart/form-data; boundary={boundary}");
+        let content_type = HeaderValue::try_from(content_type);
+        let content_type = content_type.map_err(|_| StripeError::Malformed)?;
+        let content = Some((content_type, body.into()));
+        self.repeat(Message { method: Method::POST, url, content }, Some(key), find).await
+    }
+
+    fn url(&self, path: &str) -> Result<Url, StripeError> {
+        self.base.join(path).map_err(|_| StripeError::Malformed)
     }
 
     /// Sends a request, and repeats it while the caller waits, if it was not executed or its outcome
@@ -131,15 +179,13 @@ impl Client {
     /// its first answer.
     async fn repeat<T: DeserializeOwned, F: Found<T>>(
         &self,
-        method: Method,
-        path: &str,
-        form: Bytes,
+        message: Message,
         first_key: Option<&str>,
         find: impl Fn() -> F,
     ) -> Result<T, StripeError> {
         let mut key = first_key.map(str::to_owned);
         for repeats in 0..MAX_REPEATS {
-            let sent = self.exchange(method.clone(), path, form.clone(), key.as_deref()).await;
+            let sent = self.exchange(message.clone(), key.as_deref()).await;
             let Err(error) = sent else { return sent };
             let Some(failure) = error.failure() else { return Err(error) };
             client::pause(repeats).await;
@@ -156,25 +202,22 @@ impl Client {
                 key = first_key.map(|key| format!("{key}-{:08x}", rand::random::<u32>()));
             }
         }
-        self.exchange(method, path, form, key.as_deref()).await
+        self.exchange(message, key.as_deref()).await
     }
 
     async fn exchange<T: DeserializeOwned>(
         &self,
-        method: Method,
-        path: &str,
-        form: Bytes,
+        Message { method, url, content }: Message,
         key: Option<&str>,
     ) -> Result<T, StripeError> {
-        let url = self.base.join(path).map_err(|_| StripeError::Malformed)?;
         let authorization = self.authorization.borrow().clone();
         let mut request = self
             .http
             .request(method, url)
             .header(AUTHORIZATION, authorization)
             .header(STRIPE_VERSION, VERSION);
-        if !form.is_empty() {
-            request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form);
+        if let Some((content_type, body)) = content {
+            request = request.header(CONTENT_TYPE, content_type).body(body);
         }
         if let Some(key) = key {
             request = request.header(IDEMPOTENCY_KEY, key);

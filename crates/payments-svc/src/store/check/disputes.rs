@@ -158,4 +158,11 @@ pub(super) const RULES: &[Rule] = &[
              FROM slices WHERE step IS NULL",
         ),
     },
+    Rule {
+        name: "evidence has the size of its files",
+        test: Sums(
+            "SELECT dispute AS place, size AS kept, 0 AS computed FROM evidence
+             UNION ALL SELECT dispute, 0, length(content) FROM evidence_files",
+        ),
+    },
 ];

@@ -42,6 +42,8 @@ const CHANGED: &str = "WITH chosen AS MATERIALIZED (
 ), outbox AS (SELECT * FROM {stored}outbox WHERE \"transaction\" {in_chosen}
 ), disputes AS (SELECT * FROM {stored}disputes WHERE \"transaction\" {in_chosen}
 ), slices AS (SELECT * FROM {stored}slices WHERE dispute {in_chosen_disputes}
+), evidence AS (SELECT * FROM {stored}evidence WHERE dispute {in_chosen_disputes}
+), evidence_files AS (SELECT * FROM {stored}evidence_files WHERE dispute {in_chosen_disputes}
 ), lines AS (SELECT * FROM {stored}lines WHERE id {in_chosen_lines}
 ), postings AS (SELECT * FROM {stored}postings WHERE line {in_chosen_lines}
 ), payouts AS (SELECT * FROM {stored}payouts WHERE line {in_chosen_lines}

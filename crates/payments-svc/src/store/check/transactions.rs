@@ -78,12 +78,15 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "an outbox entry has the amount of its step, or of its transaction (reversal)",
+        name: "an outbox entry has the amount of its step, of its transaction (reversal) or of its dispute",
         test: Rows(
             "SELECT outbox.id AS place, outbox.amount AS kept,
                  CASE WHEN outbox.movement = 'reverse'
-                     THEN transactions.amount ELSE trail.amount END AS computed
+                     THEN transactions.amount
+                     ELSE coalesce(disputes.amount, trail.amount) END AS computed
              FROM outbox
+             LEFT JOIN disputes ON disputes.id = outbox.dispute
+                 AND disputes.\"transaction\" = outbox.\"transaction\"
              LEFT JOIN transactions ON transactions.id = outbox.\"transaction\"
              LEFT JOIN trail ON trail.\"transaction\" = outbox.\"transaction\"
                  AND trail.step = outbox.step AND trail.movement = outbox.movement",

@@ -229,7 +229,9 @@ async fn jobs_find_their_pending_work() {
     let waiting = [backlog.mails, backlog.outbox_entries, backlog.pending_payments];
     assert_eq!(waiting.map(|waiting| usize::try_from(waiting).unwrap()), lengths);
     let queued = |row: &OutboxRow| {
-        let &OutboxRow { id, acquirer_key, transaction, kind, amount, step, attempts, .. } = row;
+        let &OutboxRow {
+            id, acquirer_key, transaction, kind, amount, step, dispute, attempts, ..
+        } = row;
         let known = tables.transactions[&transaction].clone();
         let authorization = Authorization {
             acquirer: known.acquirer,
@@ -259,6 +261,8 @@ async fn jobs_find_their_pending_work() {
             is_last: amounts.captured + amounts.voided == amounts.amount
                 && last.is_none_or(|last| step.is_none_or(|it| last <= it)),
             captures_once: known.capabilities.captures_once,
+            evidence: None,
+            dispute: dispute.map(|dispute| (dispute, tables.disputes[&dispute].reference.clone())),
         };
         let behind = behind.and_then(|row| Some((row.id, row.due?)));
         let is_held = tables.merchants[&known.merchant].standing.holds_payments;

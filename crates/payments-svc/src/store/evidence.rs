@@ -1,0 +1,74 @@
+//! The evidence for disputes. Only the outbox reads the content of files.
+
+use common::sql::{Columns, Group as _, Stored as _};
+use jiff::{SignedDuration, Timestamp};
+use payments_domain::{
+    Evidence, EvidenceFile, EvidenceText, FileContent, Id, NewFile, SubmittedEvidence,
+};
+
+use super::{Store, StoreError, reads::LIMIT};
+
+/// How long evidence is kept after the decision, or after the deadline of an inquiry.
+const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Evidence to delete, of disputes that were decided before `$1`, at most `$2`.
+const OLD: &str = "SELECT dispute FROM evidence JOIN disputes ON disputes.id = evidence.dispute
+     WHERE CASE
+         WHEN decision IS NOT NULL THEN
+             (SELECT max(trail.created) FROM trail WHERE trail.dispute = evidence.dispute)
+         WHEN line IS NULL THEN due
+     END < $1
+     LIMIT $2";
+
+impl Store {
+    pub(crate) async fn evidence(&self, dispute: Id) -> Result<Option<Evidence>, StoreError> {
+        let sql = "SELECT evidence.id, evidence.created, text, submitted
+                   FROM evidence JOIN disputes ON disputes.id = evidence.dispute
+                   WHERE evidence.dispute = $1";
+        let read = |columns: &mut Columns<'_>| {
+            Ok(Evidence {
+                id: columns.read()?,
+                created: columns.read()?,
+                text: columns.read()?,
+                submitted: columns.read()?,
+                files: Vec::new(),
+            })
+        };
+        let Some(evidence) = self.query_one(sql, &[dispute.param()], read).await? else {
+            return Ok(None);
+        };
+        let sql = format!(
+            "SELECT {} FROM evidence_files WHERE dispute = $1 ORDER BY number",
+            EvidenceFile::of("evidence_files")
+        );
+        let files = self.query_all(&sql, &[dispute.param()], EvidenceFile::read).await?;
+        Ok(Some(Evidence { files, ..evidence }))
+    }
+
+    /// The evidence of a dispute with the content of its files.
+    pub(crate) async fn submitted_evidence(
+        &self,
+        dispute: Id,
+    ) -> Result<Option<SubmittedEvidence>, StoreError> {
+        let sql = "SELECT text FROM evidence WHERE dispute = $1";
+        let read = |columns: &mut Columns<'_>| columns.read::<EvidenceText>();
+        let Some(text) = self.query_one(sql, &[dispute.param()], read).await? else {
+            return Ok(None);
+        };
+        let sql = "SELECT name, type, content FROM evidence_files
+                   WHERE dispute = $1 ORDER BY number";
+        let read = |columns: &mut Columns<'_>| {
+            let (name, file_type) = (columns.read()?, columns.read()?);
+            Ok(NewFile { name, file_type, content: columns.read::<FileContent>()? })
+        };
+        let files = self.query_all(sql, &[dispute.param()], read).await?;
+        Ok(Some(SubmittedEvidence { text, files }))
+    }
+
+    /// Disputes whose evidence is to be deleted.
+    pub(crate) async fn old_evidence(&self) -> Result<Vec<Id>, StoreError> {
+        let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
+        let before = now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
+        self.query_all(OLD, &[before.param(), LIMIT], |columns| columns.read()).await
+    }
+}
