@@ -9,12 +9,12 @@ use axum::{
     middleware::from_fn_with_state,
     routing::{get, post},
 };
-use common::{edge::Edge, telemetry::Traffic};
+use common::{edge::Edge, limits::Budget, telemetry::Traffic};
 
 use crate::{
     app::{self, Payments},
     language,
-    web::{Error, page::style, with_telemetry},
+    web::{Error, Uploads, page::style, with_telemetry},
 };
 
 mod account;
@@ -25,6 +25,7 @@ mod cookies;
 mod csv;
 mod developers;
 mod disputes;
+mod evidence;
 mod form;
 mod home;
 mod links;
@@ -61,6 +62,12 @@ impl FromRef<Desk> for Arc<Payments> {
     }
 }
 
+impl Uploads for Desk {
+    fn uploads(&self) -> &Arc<Budget> {
+        self.payments.uploads()
+    }
+}
+
 pub(crate) fn router(
     payments: Arc<Payments>,
     settings: Settings,
@@ -88,6 +95,15 @@ pub(crate) fn router(
             get(balance::lines_of_payout),
         )
         .route("/merchants/{merchant}/disputes", get(disputes::list))
+        .route("/merchants/{merchant}/disputes/{dispute}", get(evidence::show).post(evidence::save))
+        .route(
+            "/merchants/{merchant}/disputes/{dispute}/submit",
+            get(evidence::ask_submit).post(evidence::submit),
+        )
+        .route(
+            "/merchants/{merchant}/disputes/{dispute}/accept",
+            get(evidence::ask_accept).post(evidence::accept),
+        )
         .route("/merchants/{merchant}/mails", get(mails::show).post(mails::save))
         .route("/account", get(account::show))
         .route(

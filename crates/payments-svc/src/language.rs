@@ -331,6 +331,14 @@ messages! {
     decided_disputes "decided-disputes" ();
     days_left "days-left" (days);
     inquiry "inquiry" ();
+    evidence "evidence" ();
+    evidence_text "evidence-text" ();
+    evidence_files "evidence-files" ();
+    evidence_hint "evidence-hint" ();
+    submit_evidence "submit-evidence" ();
+    submit_evidence_hint "submit-evidence-hint" ();
+    accept_dispute "accept-dispute" ();
+    accept_dispute_hint "accept-dispute-hint" ();
     overview "overview" ();
     next_payout "next-payout" ();
     payouts_held "payouts-held" ();

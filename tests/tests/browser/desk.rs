@@ -159,6 +159,18 @@ async fn an_invited_user_signs_in_by_mail() {
             page.click("main form button").await;
             page.until("$('.done')").await;
             looks_right(page, &axe, language).await;
+            page.click(".sections a[href$=disputes]").await;
+            page.until("$('.payments')").await;
+            page.click(".payments a").await;
+            page.until("$('textarea')").await;
+            looks_right(page, &axe, language).await;
+            page.write("#text", "The customer has signed.").await;
+            page.click("main form button").await;
+            page.until("$('.actions a[href$=submit]')").await;
+            looks_right(page, &axe, language).await;
+            page.click(".actions a[href$=accept]").await;
+            page.until("location.pathname.endsWith('accept')").await;
+            looks_right(page, &axe, language).await;
             page.click(".sections a[href$=mails]").await;
             page.until("$('fieldset')").await;
             looks_right(page, &axe, language).await;

@@ -12,6 +12,7 @@ mod account;
 mod books;
 mod browser;
 mod developers;
+mod disputes;
 mod links;
 mod mails;
 mod matrix;

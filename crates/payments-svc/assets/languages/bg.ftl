@@ -237,6 +237,14 @@ open-disputes = Открити спорове
 decided-disputes = Решени спорове
 days-left = Оставащи дни: { $days }
 inquiry = Запитване
+evidence = Доказателства
+evidence-text = Вашето обяснение
+evidence-files = Файлове
+evidence-hint = Най-много 5 файла PDF, PNG или JPEG, общо 4,5 MB, и 20 000 знака. Запазването заменя запазеното.
+submit-evidence = Подаване на доказателствата
+submit-evidence-hint = Можете да подадете само веднъж. След това решава банката на клиента.
+accept-dispute = Приемане на загубата
+accept-dispute-hint = Клиентът задържа парите. Това не може да се отмени.
 
 ## Desk: overview
 

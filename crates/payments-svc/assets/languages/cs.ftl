@@ -238,6 +238,14 @@ open-disputes = Otevřené spory
 decided-disputes = Rozhodnuté spory
 days-left = Zbývá dní: { $days }
 inquiry = Dotaz
+evidence = Důkazy
+evidence-text = Vaše vysvětlení
+evidence-files = Soubory
+evidence-hint = Nejvýše 5 souborů PDF, PNG nebo JPEG, celkem 4,5 MB, a 20 000 znaků. Uložení nahradí to, co bylo uloženo.
+submit-evidence = Odeslat důkazy
+submit-evidence-hint = Odeslat můžete jen jednou. Pak rozhodne banka zákazníka.
+accept-dispute = Přijmout ztrátu
+accept-dispute-hint = Zákazník si peníze ponechá. Nelze to vrátit.
 
 ## Desk: overview
 

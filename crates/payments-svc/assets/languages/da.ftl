@@ -237,6 +237,14 @@ open-disputes = Åbne tvister
 decided-disputes = Afgjorte tvister
 days-left = Dage tilbage: { $days }
 inquiry = Forespørgsel
+evidence = Dokumentation
+evidence-text = Din forklaring
+evidence-files = Filer
+evidence-hint = Højst 5 PDF-, PNG- eller JPEG-filer, 4,5 MB i alt, og 20.000 tegn. Når du gemmer, erstattes det gemte.
+submit-evidence = Indsend dokumentation
+submit-evidence-hint = Du kan kun indsende én gang. Derefter afgør kundens bank sagen.
+accept-dispute = Accepter tabet
+accept-dispute-hint = Kunden beholder pengene. Det kan ikke fortrydes.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Offene Anfechtungen
 decided-disputes = Entschiedene Anfechtungen
 days-left = Verbleibende Tage: { $days }
 inquiry = Anfrage
+evidence = Nachweise
+evidence-text = Ihre Erklärung
+evidence-files = Dateien
+evidence-hint = Höchstens 5 PDF-, PNG- oder JPEG-Dateien, zusammen 4,5 MB, und 20.000 Zeichen. Speichern ersetzt das Gespeicherte.
+submit-evidence = Nachweise einreichen
+submit-evidence-hint = Sie können nur einmal einreichen. Danach entscheidet die Bank des Kunden.
+accept-dispute = Verlust akzeptieren
+accept-dispute-hint = Der Kunde behält das Geld. Das lässt sich nicht rückgängig machen.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Ανοικτές αμφισβητήσεις
 decided-disputes = Κλειστές αμφισβητήσεις
 days-left = Ημέρες που απομένουν: { $days }
 inquiry = Ερώτημα
+evidence = Αποδεικτικά
+evidence-text = Η εξήγησή σας
+evidence-files = Αρχεία
+evidence-hint = Έως 5 αρχεία PDF, PNG ή JPEG, συνολικά 4,5 MB, και 20.000 χαρακτήρες. Η αποθήκευση αντικαθιστά ό,τι είχε αποθηκευτεί.
+submit-evidence = Υποβολή αποδεικτικών
+submit-evidence-hint = Μπορείτε να υποβάλετε μία φορά. Έπειτα αποφασίζει η τράπεζα του πελάτη.
+accept-dispute = Αποδοχή της απώλειας
+accept-dispute-hint = Ο πελάτης κρατά τα χρήματα. Δεν μπορεί να αναιρεθεί.
 
 ## Desk: overview
 

@@ -291,6 +291,16 @@ decided-disputes = Decided disputes
 days-left = Days left: { $days }
 # A question about a payment, which can become a dispute
 inquiry = Inquiry
+# The answer to a dispute
+evidence = Evidence
+evidence-text = Your explanation
+evidence-files = Files
+# Also the error, if the text or a file is not accepted
+evidence-hint = At most 5 PDF, PNG or JPEG files, 4.5 MB together, and 20,000 characters. Saving replaces what was saved.
+submit-evidence = Submit evidence
+submit-evidence-hint = You can submit once. Then the customer’s bank decides.
+accept-dispute = Accept the loss
+accept-dispute-hint = The customer keeps the money. This cannot be undone.
 
 ## Desk: overview
 

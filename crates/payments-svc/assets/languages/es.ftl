@@ -237,6 +237,14 @@ open-disputes = Disputas abiertas
 decided-disputes = Disputas resueltas
 days-left = Días restantes: { $days }
 inquiry = Consulta
+evidence = Pruebas
+evidence-text = Su explicación
+evidence-files = Archivos
+evidence-hint = Como máximo 5 archivos PDF, PNG o JPEG, 4,5 MB en total, y 20 000 caracteres. Al guardar se sustituye lo guardado.
+submit-evidence = Enviar pruebas
+submit-evidence-hint = Solo puede enviar una vez. Después decide el banco del cliente.
+accept-dispute = Aceptar la pérdida
+accept-dispute-hint = El cliente se queda con el dinero. No se puede deshacer.
 
 ## Desk: overview
 

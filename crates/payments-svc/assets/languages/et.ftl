@@ -236,6 +236,14 @@ open-disputes = Avatud vaidlused
 decided-disputes = Lahendatud vaidlused
 days-left = Päevi jäänud: { $days }
 inquiry = Päring
+evidence = Tõendid
+evidence-text = Teie selgitus
+evidence-files = Failid
+evidence-hint = Kuni 5 PDF-, PNG- või JPEG-faili, kokku 4,5 MB, ja 20 000 märki. Salvestamine asendab varem salvestatu.
+submit-evidence = Esita tõendid
+submit-evidence-hint = Esitada saab ühe korra. Seejärel otsustab kliendi pank.
+accept-dispute = Aktsepteeri kaotus
+accept-dispute-hint = Raha jääb kliendile. Seda ei saa tagasi võtta.
 
 ## Desk: overview
 

@@ -236,6 +236,14 @@ open-disputes = Avoimet riidat
 decided-disputes = Ratkaistut riidat
 days-left = Päiviä jäljellä: { $days }
 inquiry = Tiedustelu
+evidence = Todisteet
+evidence-text = Selityksesi
+evidence-files = Tiedostot
+evidence-hint = Enintään 5 PDF-, PNG- tai JPEG-tiedostoa, yhteensä 4,5 Mt, ja 20 000 merkkiä. Tallennus korvaa aiemmin tallennetun.
+submit-evidence = Lähetä todisteet
+submit-evidence-hint = Voit lähettää vain kerran. Sen jälkeen asiakkaan pankki päättää.
+accept-dispute = Hyväksy tappio
+accept-dispute-hint = Asiakas pitää rahat. Tätä ei voi perua.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Litiges ouverts
 decided-disputes = Litiges tranchés
 days-left = Jours restants : { $days }
 inquiry = Demande d’information
+evidence = Preuves
+evidence-text = Votre explication
+evidence-files = Fichiers
+evidence-hint = Au plus 5 fichiers PDF, PNG ou JPEG, 4,5 Mo en tout, et 20 000 caractères. L’enregistrement remplace ce qui était enregistré.
+submit-evidence = Envoyer les preuves
+submit-evidence-hint = Un seul envoi est possible. Ensuite, la banque du client décide.
+accept-dispute = Accepter la perte
+accept-dispute-hint = Le client garde l’argent. C’est irréversible.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Díospóidí oscailte
 decided-disputes = Díospóidí réitithe
 days-left = Laethanta fágtha: { $days }
 inquiry = Fiosrúchán
+evidence = Fianaise
+evidence-text = Do mhíniú
+evidence-files = Comhaid
+evidence-hint = 5 chomhad PDF, PNG nó JPEG ar a mhéad, 4.5 MB san iomlán, agus 20,000 carachtar. Cuireann sábháil seo in áit ar sábháladh cheana.
+submit-evidence = Cuir fianaise isteach
+submit-evidence-hint = Is féidir é a chur isteach uair amháin. Ansin socraíonn banc an chustaiméara.
+accept-dispute = Glac leis an gcaillteanas
+accept-dispute-hint = Coinníonn an custaiméir an t-airgead. Ní féidir é seo a chealú.
 
 ## Desk: overview
 

@@ -238,6 +238,14 @@ open-disputes = Otvoreni sporovi
 decided-disputes = Riješeni sporovi
 days-left = Preostalo dana: { $days }
 inquiry = Upit
+evidence = Dokazi
+evidence-text = Vaše objašnjenje
+evidence-files = Datoteke
+evidence-hint = Najviše 5 datoteka PDF, PNG ili JPEG, ukupno 4,5 MB, i 20.000 znakova. Spremanje zamjenjuje spremljeno.
+submit-evidence = Pošalji dokaze
+submit-evidence-hint = Možete poslati samo jednom. Zatim odlučuje banka kupca.
+accept-dispute = Prihvati gubitak
+accept-dispute-hint = Kupac zadržava novac. To se ne može poništiti.
 
 ## Desk: overview
 

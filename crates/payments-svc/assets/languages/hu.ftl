@@ -236,6 +236,14 @@ open-disputes = Nyitott viták
 decided-disputes = Lezárt viták
 days-left = Hátralévő napok: { $days }
 inquiry = Információkérés
+evidence = Bizonyítékok
+evidence-text = Az Ön magyarázata
+evidence-files = Fájlok
+evidence-hint = Legfeljebb 5 PDF-, PNG- vagy JPEG-fájl, összesen 4,5 MB, és 20 000 karakter. A mentés felülírja a korábban mentetteket.
+submit-evidence = Bizonyítékok beküldése
+submit-evidence-hint = Csak egyszer küldheti be. Utána a vevő bankja dönt.
+accept-dispute = Veszteség elfogadása
+accept-dispute-hint = A pénz a vevőnél marad. Ez nem vonható vissza.
 
 ## Desk: overview
 

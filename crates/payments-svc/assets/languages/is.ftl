@@ -237,6 +237,14 @@ open-disputes = Opin ágreiningsmál
 decided-disputes = Útkljáð ágreiningsmál
 days-left = Dagar eftir: { $days }
 inquiry = Fyrirspurn
+evidence = Gögn
+evidence-text = Skýring þín
+evidence-files = Skrár
+evidence-hint = Mest 5 PDF-, PNG- eða JPEG-skrár, samtals 4,5 MB, og 20.000 stafir. Vistun kemur í stað þess sem var vistað.
+submit-evidence = Senda gögn
+submit-evidence-hint = Aðeins er hægt að senda einu sinni. Síðan ákveður banki viðskiptavinarins.
+accept-dispute = Samþykkja tapið
+accept-dispute-hint = Viðskiptavinurinn heldur peningunum. Þetta er ekki hægt að afturkalla.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Contestazioni aperte
 decided-disputes = Contestazioni decise
 days-left = Giorni rimanenti: { $days }
 inquiry = Richiesta di informazioni
+evidence = Prove
+evidence-text = La sua spiegazione
+evidence-files = File
+evidence-hint = Al massimo 5 file PDF, PNG o JPEG, 4,5 MB in tutto, e 20.000 caratteri. Il salvataggio sostituisce quanto salvato.
+submit-evidence = Invia le prove
+submit-evidence-hint = Può inviarle una sola volta. Poi decide la banca del cliente.
+accept-dispute = Accetta la perdita
+accept-dispute-hint = Il cliente tiene il denaro. Non si può annullare.
 
 ## Desk: overview
 

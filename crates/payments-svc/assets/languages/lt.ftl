@@ -238,6 +238,14 @@ open-disputes = Atviri ginčai
 decided-disputes = Išspręsti ginčai
 days-left = Liko dienų: { $days }
 inquiry = Užklausa
+evidence = Įrodymai
+evidence-text = Jūsų paaiškinimas
+evidence-files = Failai
+evidence-hint = Daugiausia 5 PDF, PNG ar JPEG failai, iš viso 4,5 MB, ir 20 000 ženklų. Įrašius pakeičiama tai, kas įrašyta.
+submit-evidence = Pateikti įrodymus
+submit-evidence-hint = Pateikti galima vieną kartą. Tada sprendžia kliento bankas.
+accept-dispute = Priimti nuostolį
+accept-dispute-hint = Pinigai lieka klientui. To atšaukti negalima.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Atvērtie strīdi
 decided-disputes = Izlemtie strīdi
 days-left = Atlikušas dienas: { $days }
 inquiry = Pieprasījums
+evidence = Pierādījumi
+evidence-text = Jūsu paskaidrojums
+evidence-files = Faili
+evidence-hint = Ne vairāk kā 5 PDF, PNG vai JPEG faili, kopā 4,5 MB, un 20 000 rakstzīmju. Saglabājot aizstāj iepriekš saglabāto.
+submit-evidence = Iesniegt pierādījumus
+submit-evidence-hint = Iesniegt var vienu reizi. Pēc tam lemj klienta banka.
+accept-dispute = Pieņemt zaudējumu
+accept-dispute-hint = Nauda paliek klientam. To nevar atsaukt.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Tilwimiet miftuħa
 decided-disputes = Tilwimiet deċiżi
 days-left = Jiem li fadal: { $days }
 inquiry = Mistoqsija
+evidence = Provi
+evidence-text = L-ispjegazzjoni tiegħek
+evidence-files = Fajls
+evidence-hint = L-iktar 5 fajls PDF, PNG jew JPEG, 4.5 MB b’kollox, u 20,000 karattru. L-issejvjar jieħu post dak issejvjat.
+submit-evidence = Issottometti l-provi
+submit-evidence-hint = Tista’ tissottometti darba biss. Imbagħad jiddeċiedi l-bank tal-klijent.
+accept-dispute = Aċċetta t-telf
+accept-dispute-hint = Il-klijent iżomm il-flus. Dan ma jistax jitreġġa’ lura.
 
 ## Desk: overview
 

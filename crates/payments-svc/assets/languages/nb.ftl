@@ -237,6 +237,14 @@ open-disputes = Åpne tvister
 decided-disputes = Avgjorte tvister
 days-left = Dager igjen: { $days }
 inquiry = Forespørsel
+evidence = Dokumentasjon
+evidence-text = Din forklaring
+evidence-files = Filer
+evidence-hint = Høyst 5 PDF-, PNG- eller JPEG-filer, 4,5 MB til sammen, og 20 000 tegn. Lagring erstatter det som var lagret.
+submit-evidence = Send dokumentasjon
+submit-evidence-hint = Du kan bare sende én gang. Deretter avgjør kundens bank saken.
+accept-dispute = Godta tapet
+accept-dispute-hint = Kunden beholder pengene. Dette kan ikke angres.
 
 ## Desk: overview
 

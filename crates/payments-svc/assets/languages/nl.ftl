@@ -237,6 +237,14 @@ open-disputes = Openstaande geschillen
 decided-disputes = Besliste geschillen
 days-left = Resterende dagen: { $days }
 inquiry = Verzoek om informatie
+evidence = Bewijs
+evidence-text = Uw uitleg
+evidence-files = Bestanden
+evidence-hint = Maximaal 5 PDF-, PNG- of JPEG-bestanden, samen 4,5 MB, en 20.000 tekens. Opslaan vervangt wat was opgeslagen.
+submit-evidence = Bewijs indienen
+submit-evidence-hint = U kunt één keer indienen. Daarna beslist de bank van de klant.
+accept-dispute = Verlies aanvaarden
+accept-dispute-hint = De klant houdt het geld. Dit kan niet ongedaan worden gemaakt.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Otwarte spory
 decided-disputes = Rozstrzygnięte spory
 days-left = Pozostało dni: { $days }
 inquiry = Zapytanie
+evidence = Dowody
+evidence-text = Twoje wyjaśnienie
+evidence-files = Pliki
+evidence-hint = Najwyżej 5 plików PDF, PNG lub JPEG, razem 4,5 MB, i 20 000 znaków. Zapisanie zastępuje to, co zapisano.
+submit-evidence = Prześlij dowody
+submit-evidence-hint = Można przesłać tylko raz. Potem decyduje bank klienta.
+accept-dispute = Zaakceptuj stratę
+accept-dispute-hint = Klient zatrzyma pieniądze. Tego nie można cofnąć.
 
 ## Desk: overview
 

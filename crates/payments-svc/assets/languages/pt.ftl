@@ -237,6 +237,14 @@ open-disputes = Disputas abertas
 decided-disputes = Disputas decididas
 days-left = Dias restantes: { $days }
 inquiry = Pedido de informação
+evidence = Provas
+evidence-text = A sua explicação
+evidence-files = Ficheiros
+evidence-hint = No máximo 5 ficheiros PDF, PNG ou JPEG, 4,5 MB no total, e 20 000 carateres. Guardar substitui o que estava guardado.
+submit-evidence = Enviar provas
+submit-evidence-hint = Só pode enviar uma vez. Depois decide o banco do cliente.
+accept-dispute = Aceitar a perda
+accept-dispute-hint = O cliente fica com o dinheiro. Não é possível anular.
 
 ## Desk: overview
 

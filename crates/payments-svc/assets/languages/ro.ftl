@@ -238,6 +238,14 @@ open-disputes = Dispute deschise
 decided-disputes = Dispute soluționate
 days-left = Zile rămase: { $days }
 inquiry = Solicitare de informații
+evidence = Dovezi
+evidence-text = Explicația dvs.
+evidence-files = Fișiere
+evidence-hint = Cel mult 5 fișiere PDF, PNG sau JPEG, 4,5 MB în total, și 20.000 de caractere. Salvarea înlocuiește ce era salvat.
+submit-evidence = Trimite dovezile
+submit-evidence-hint = Puteți trimite o singură dată. Apoi decide banca clientului.
+accept-dispute = Acceptă pierderea
+accept-dispute-hint = Clientul păstrează banii. Acțiunea nu poate fi anulată.
 
 ## Desk: overview
 

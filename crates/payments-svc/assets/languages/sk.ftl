@@ -238,6 +238,14 @@ open-disputes = Otvorené spory
 decided-disputes = Rozhodnuté spory
 days-left = Zostáva dní: { $days }
 inquiry = Dopyt
+evidence = Dôkazy
+evidence-text = Vaše vysvetlenie
+evidence-files = Súbory
+evidence-hint = Najviac 5 súborov PDF, PNG alebo JPEG, spolu 4,5 MB, a 20 000 znakov. Uloženie nahradí to, čo bolo uložené.
+submit-evidence = Odoslať dôkazy
+submit-evidence-hint = Odoslať môžete len raz. Potom rozhodne banka zákazníka.
+accept-dispute = Prijať stratu
+accept-dispute-hint = Peniaze zostanú zákazníkovi. Nedá sa to vrátiť.
 
 ## Desk: overview
 

@@ -238,6 +238,14 @@ open-disputes = Odprti spori
 decided-disputes = Rešeni spori
 days-left = Preostalo dni: { $days }
 inquiry = Poizvedba
+evidence = Dokazi
+evidence-text = Vaša razlaga
+evidence-files = Datoteke
+evidence-hint = Največ 5 datotek PDF, PNG ali JPEG, skupaj 4,5 MB, in 20.000 znakov. Shranjevanje nadomesti shranjeno.
+submit-evidence = Oddaj dokaze
+submit-evidence-hint = Oddate lahko samo enkrat. Nato odloči banka kupca.
+accept-dispute = Sprejmi izgubo
+accept-dispute-hint = Kupec obdrži denar. Tega ni mogoče razveljaviti.
 
 ## Desk: overview
 

@@ -237,6 +237,14 @@ open-disputes = Öppna tvister
 decided-disputes = Avgjorda tvister
 days-left = Dagar kvar: { $days }
 inquiry = Förfrågan
+evidence = Underlag
+evidence-text = Din förklaring
+evidence-files = Filer
+evidence-hint = Högst 5 PDF-, PNG- eller JPEG-filer, 4,5 MB tillsammans, och 20 000 tecken. När du sparar ersätts det som sparats.
+submit-evidence = Skicka in underlag
+submit-evidence-hint = Du kan bara skicka in en gång. Sedan avgör kundens bank.
+accept-dispute = Godta förlusten
+accept-dispute-hint = Kunden behåller pengarna. Det går inte att ångra.
 
 ## Desk: overview
 

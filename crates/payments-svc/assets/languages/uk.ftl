@@ -237,6 +237,14 @@ open-disputes = Відкриті спори
 decided-disputes = Вирішені спори
 days-left = Залишилося днів: { $days }
 inquiry = Запит
+evidence = Докази
+evidence-text = Ваше пояснення
+evidence-files = Файли
+evidence-hint = Щонайбільше 5 файлів PDF, PNG або JPEG, разом 4,5 МБ, і 20 000 символів. Збереження замінює збережене.
+submit-evidence = Подати докази
+submit-evidence-hint = Подати можна лише раз. Потім вирішує банк клієнта.
+accept-dispute = Прийняти збиток
+accept-dispute-hint = Гроші залишаться в клієнта. Скасувати це неможливо.
 
 ## Desk: overview
 

@@ -34,8 +34,8 @@ struct DisputesPage<'a> {
 #[template(path = "desk/dispute.html")]
 pub(super) struct Shown<'a> {
     at: &'a AtMerchant,
-    dispute: DisputeRow,
-    amount: String,
+    pub(super) dispute: DisputeRow,
+    pub(super) amount: String,
 }
 
 pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
@@ -69,15 +69,16 @@ fn position(text: &str) -> Option<(Timestamp, Id)> {
 
 impl<'a> Shown<'a> {
     pub(super) fn all(at: &'a AtMerchant, disputes: Vec<DisputeWithCurrency>) -> Vec<Self> {
-        let shown = |(dispute, currency): DisputeWithCurrency| {
-            let amount = at.language.money(Money { currency, minor: dispute.amount });
-            Self { at, dispute, amount }
-        };
-        disputes.into_iter().map(shown).collect()
+        disputes.into_iter().map(|dispute| Self::new(at, dispute)).collect()
+    }
+
+    pub(super) fn new(at: &'a AtMerchant, (dispute, currency): DisputeWithCurrency) -> Self {
+        let amount = at.language.money(Money { currency, minor: dispute.amount });
+        Self { at, dispute, amount }
     }
 
     /// The reason, or what it is.
-    fn name(&self) -> Cow<'_, str> {
+    pub(super) fn name(&self) -> Cow<'_, str> {
         match &self.dispute.reason {
             Some(reason) => reason.title.as_str().into(),
             None if self.dispute.line.is_none() => self.at.language.inquiry(),
@@ -86,12 +87,14 @@ impl<'a> Shown<'a> {
     }
 
     /// The deadline of an open one.
-    fn time(&self) -> &Timestamp {
+    pub(super) fn time(&self) -> &Timestamp {
         if self.dispute.decision.is_none() { &self.dispute.due } else { &self.dispute.created }
     }
 
-    fn state(&self) -> Cow<'_, str> {
+    pub(super) fn state(&self) -> Cow<'_, str> {
         match self.dispute.decision {
+            None if self.dispute.accepted.is_some() => self.at.language.dispute_accepted(),
+            None if self.dispute.submitted.is_some() => self.at.language.evidence_submitted(),
             None => {
                 let left = self.dispute.due.duration_since(now()).as_hours().max(0) / 24;
                 self.at.language.days_left(left)

@@ -13,6 +13,7 @@ use payments_domain::{CustomData, Money, Movement, Step, Transaction};
 
 use super::{
     csv,
+    disputes::Shown,
     list::{PAGE, Page},
     movements::Kind,
     search::{Search, status},
@@ -37,6 +38,7 @@ struct PaymentsPage<'a> {
 struct PaymentPage<'a> {
     at: &'a AtMerchant,
     payment: &'a Transaction,
+    disputes: Vec<Shown<'a>>,
     /// Whether the user has just made the last step.
     done: bool,
 }
@@ -99,7 +101,8 @@ pub(super) async fn show(
 ) -> Result<Response, Error> {
     let payment = at.payment(&payment).await?;
     let done = query.as_deref() == Some("done");
-    Ok(view::page(StatusCode::OK, &PaymentPage { at: &at, payment: &payment, done }))
+    let disputes = Shown::all(&at, at.payments().disputes_of(&payment).await?);
+    Ok(view::page(StatusCode::OK, &PaymentPage { at: &at, payment: &payment, disputes, done }))
 }
 
 impl AtMerchant {

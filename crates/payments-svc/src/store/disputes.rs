@@ -48,6 +48,20 @@ impl Store {
         let params = [merchant.param(), before.param(), Param::Int(limit.into())];
         self.query_all(&select(DECIDED), &params, read).await
     }
+
+    /// The disputes of a transaction.
+    pub(crate) async fn disputes_of_transaction(
+        &self,
+        transaction: Id,
+        currency: Currency,
+    ) -> Result<Vec<DisputeWithCurrency>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM disputes WHERE \"transaction\" = $1 ORDER BY id",
+            DisputeRow::of("disputes")
+        );
+        let read = move |columns: &mut Columns<'_>| Ok((DisputeRow::read(columns)?, currency));
+        self.query_all(&sql, &[transaction.param()], read).await
+    }
 }
 
 fn read(columns: &mut Columns<'_>) -> Result<DisputeWithCurrency, common::sql::ColumnError> {

@@ -121,6 +121,11 @@ impl Upload {
         }
         text.ok().filter(|_| errors.is_empty()).map(|text| (text, files)).ok_or(errors)
     }
+
+    /// The text, to show it again in the form.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.text).into_owned()
+    }
 }
 
 /// The same fields have the same digest, whatever their boundary.

@@ -235,9 +235,16 @@ async fn open_disputes_come_first_by_their_deadline() {
     let mut browser = signed_in(&server, &service, &merchant).await;
     let (pages, link) = (
         format!("/merchants/{}/disputes", merchant.id),
-        format!("\"/merchants/{}/payments/", merchant.id),
+        format!("\"/merchants/{}/disputes/", merchant.id),
     );
-    let expected: Vec<_> = open.into_iter().map(|(_, id)| id).chain(decided).collect();
+    let disputes = format!("/disputes?limit=100&filter[merchantId]={}", merchant.id);
+    let disputes = merchant.app.list(&disputes).await;
+    let dispute_of = |payment: String| {
+        let found = disputes.iter().find(|dispute| dispute["transactionId"] == *payment);
+        found.unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let expected = open.into_iter().map(|(_, payment)| payment).chain(decided);
+    let expected: Vec<_> = expected.map(dispute_of).collect();
     assert_eq!(listed(&mut browser, &pages, &link).await, expected);
     let first = browser.get(&pages).await.text;
     assert!(first.contains("Days left: 2") && !first.contains("Decided"), "{first}");
@@ -293,8 +300,7 @@ async fn the_overview_counts_each_line_once_on_its_day() {
             assert!(page.contains(&row), "{turn}: {row}: {page}");
         }
         assert_eq!(page.matches("<rect").count(), 30);
-        for text in
-            [&payments[1].id, &payments[3].id, "Days left", "Disabled webhooks", "Waiting for"]
+        for text in ["/disputes/", &payments[3].id, "Days left", "Disabled webhooks", "Waiting for"]
         {
             assert!(page.contains(text), "{text}: {page}");
         }

@@ -86,6 +86,16 @@ impl Browser {
         request.header("cookie", cookies)
     }
 
+    /// Sends a form with files.
+    pub(super) async fn upload(&mut self, path: &str, (media, body): (String, Vec<u8>)) -> Page {
+        let headers = [("sec-fetch-site", "same-origin"), ("content-type", &*media)];
+        // A request without a form has no content type of its own.
+        let request = self.request(Method::PUT, path, &[], &headers).body(body);
+        let mut request = request.build().unwrap();
+        *request.method_mut() = Method::POST;
+        self.page(self.http.execute(request).await.unwrap(), false).await
+    }
+
     pub(super) async fn send_with(
         &mut self,
         method: Method,
@@ -95,6 +105,10 @@ impl Browser {
     ) -> Page {
         let is_head = method == Method::HEAD;
         let answer = self.request(method, path, form, headers).send().await.unwrap();
+        self.page(answer, is_head).await
+    }
+
+    async fn page(&mut self, answer: reqwest::Response, is_head: bool) -> Page {
         for set in answer.headers().get_all("set-cookie") {
             let set = set.to_str().unwrap();
             let (name, value) = set.split(';').next().unwrap().split_once('=').unwrap();

@@ -18,7 +18,7 @@ async fn all(browser: &mut Browser, merchant: &str, payment: &str) -> Vec<Page> 
     let mut pages = Vec::new();
     for route in routes() {
         let path = route.replace("{merchant}", merchant).replace("{payment}", payment);
-        let names = ["{user}", "{app}", "{key}", "{webhook}"].into_iter();
+        let names = ["{dispute}", "{user}", "{app}", "{key}", "{webhook}"].into_iter();
         let path = names.fold(path, |path, name| path.replace(name, &"1".repeat(24)));
         let path = path.replace("{movement}", "refund").replace(['{', '}'], "");
         for method in [Method::GET, Method::POST] {

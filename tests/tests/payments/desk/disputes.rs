@@ -1,0 +1,123 @@
+//! Answers to disputes at the desk.
+
+use blackbox::{
+    mail::MailServer,
+    payments::{Acquirer, Merchant, SECRET, Service, Transaction, ids},
+};
+use serde_json::json;
+
+use super::{
+    browser::{Browser, named, place, signed_in},
+    money::hidden,
+};
+use crate::evidence::{PDF, form};
+
+/// A merchant with an open dispute, and the path of its page.
+async fn disputed(server: &MailServer) -> (Service, Merchant, Transaction, String) {
+    let service = place(server).with(SECRET.0, SECRET.1).start().await;
+    let merchant = named(&service, "Corner shop").await;
+    let payment = merchant.pay("EUR", 1000).await;
+    payment.capture(1000).await;
+    Acquirer(&service).open(&payment, 600).await;
+    let list = format!("/disputes?limit=1&filter[merchantId]={}", merchant.id);
+    let dispute = ids(&merchant.app.list(&list).await).remove(0);
+    let path = format!("/merchants/{}/disputes/{dispute}", merchant.id);
+    (service, merchant, payment, path)
+}
+
+/// Opens the page that asks, and confirms as often as given.
+async fn confirm(browser: &mut Browser, path: &str, times: usize) {
+    let page = browser.get(path).await;
+    let key = hidden(&page, "key");
+    for _ in 0..times {
+        let sent = browser.post(path, &[("key", &key)]).await;
+        assert_eq!(
+            (sent.status, sent.location.as_deref()),
+            (303, path.rsplit_once('/').map(|it| it.0))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_user_saves_and_submits_evidence() {
+    let server = MailServer::start().await;
+    let (service, merchant, payment, path) = disputed(&server).await;
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    let page = browser.get(&path).await.text;
+    let back = format!("/merchants/{}/payments/{}", merchant.id, payment.id);
+    assert!(page.contains(&format!("href=\"{back}\"")) && page.contains("Days left"), "{page}");
+    assert!(browser.get(&back).await.text.contains(&format!("href=\"{path}\"")));
+    let submit = format!("{path}/submit");
+    assert!(!page.contains(&submit));
+
+    let wrong = browser.upload(&path, form(Some("<b>why"), &[("a.gif", b"GIF")])).await;
+    assert_eq!((wrong.status, wrong.text.contains("aria-invalid")), (400, true), "{wrong:?}");
+    assert!(wrong.text.contains("&#60;b&#62;why"), "{wrong:?}");
+    let huge = vec![0; 6_000_000];
+    let large = browser.upload(&path, form(None, &[("a.pdf", &huge)])).await;
+    assert_eq!((large.status, large.text.contains("aria-invalid")), (400, true), "{large:?}");
+    let saved = browser.upload(&path, form(Some("my text"), &[("a.pdf", PDF), ("", b"")])).await;
+    assert_eq!((saved.status, saved.location.as_deref()), (303, Some(&*path)));
+    let page = browser.get(&path).await.text;
+    assert!(page.contains("my text</textarea>") && page.contains("a.pdf"), "{page}");
+
+    confirm(&mut browser, &submit, 2).await;
+    let page = browser.get(&path).await.text;
+    assert!(page.contains("Evidence submitted") && page.contains("a.pdf"), "{page}");
+    assert!(!page.contains("<form method=\"post\" action=\"/merchants"), "{page}");
+    // Nothing can be answered any more.
+    for rest in ["/submit", "/accept"] {
+        assert_eq!(browser.get(&format!("{path}{rest}")).await.status, 303);
+    }
+    assert_eq!(browser.upload(&path, form(Some("late"), &[])).await.status, 400);
+    let list = browser.get(path.rsplit_once('/').unwrap().0).await.text;
+    assert!(list.contains("Evidence submitted"), "{list}");
+    let events = merchant.app.list("/events?limit=1&filter[type]=dispute.evidence").await;
+    assert_eq!(events[0]["actor"]["type"], "user");
+    let log = browser.get(&format!("/merchants/{}/log", merchant.id)).await.text;
+    assert!(log.contains("Evidence submitted"), "{log}");
+}
+
+#[tokio::test]
+async fn a_user_accepts_a_loss() {
+    let server = MailServer::start().await;
+    let (service, merchant, payment, path) = disputed(&server).await;
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    confirm(&mut browser, &format!("{path}/accept"), 2).await;
+    service.settled().await;
+    let fetched = payment.fetch().await;
+    assert_eq!(fetched["trail"][1]["dispute"]["lost"], json!(true), "{fetched}");
+    assert!(browser.get(&path).await.text.contains("Dispute lost"));
+    let accepted = merchant.app.list("/events?limit=9&filter[type]=dispute.accepted").await;
+    assert_eq!(accepted.len(), 1);
+}
+
+#[tokio::test]
+async fn disputes_of_others_do_not_exist_and_money_needs_a_fresh_code() {
+    let server = MailServer::start().await;
+    let (service, merchant, _, path) = disputed(&server).await;
+    let other = named(&service, "Other").await;
+    let mut eve = signed_in(&server, &service, &other).await;
+    let foreign = path.replace(&merchant.id, &other.id);
+    for path in [&path, &foreign] {
+        assert_eq!(eve.get(path).await.status, 404);
+        assert_eq!(eve.upload(path, form(Some("text"), &[])).await.status, 404);
+        for rest in ["/submit", "/accept"] {
+            let page = eve.post(&format!("{path}{rest}"), &[("key", "1")]).await;
+            assert_eq!(page.status, 404);
+        }
+    }
+    let mut ann = signed_in(&server, &service, &merchant).await;
+    let place = service.stop().await;
+    place.change("UPDATE sessions SET verified = verified - 660000");
+    let service = place.start().await;
+    ann.desk = Browser::at(&service).desk;
+    assert_eq!(ann.upload(&path, form(Some("text"), &[])).await.status, 303);
+    for rest in ["/submit", "/accept"] {
+        for page in
+            [ann.get(&format!("{path}{rest}")).await, ann.post(&format!("{path}{rest}"), &[]).await]
+        {
+            assert!(page.location.as_deref().is_some_and(|to| to.starts_with("/code")), "{page:?}");
+        }
+    }
+}
