@@ -12,7 +12,7 @@ use super::Error;
 
 /// The parameters of a route. Their type denies unknown fields.
 pub(super) trait Parameters: DeserializeOwned {
-    /// What the query can have, for the error.
+    /// The error for a query that is not allowed.
     const ALLOWED: &'static str;
 }
 
