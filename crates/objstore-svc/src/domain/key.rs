@@ -139,6 +139,16 @@ impl Shape {
     pub(crate) fn has(self, index: usize) -> bool {
         self.0 >> index & 1 == 1
     }
+
+    /// The order in which the keys of a pattern are read: the parts to compare by, first to last. It
+    /// begins with the parts that the pattern gives.
+    pub(crate) fn order(self) -> [usize; 3] {
+        match self.0 {
+            0 | 1 | 3 | 7 => [0, 1, 2],
+            2 | 6 => [1, 2, 0],
+            _ => [2, 0, 1],
+        }
+    }
 }
 
 #[cfg(test)]

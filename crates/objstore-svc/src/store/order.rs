@@ -6,26 +6,14 @@
 
 use crate::domain::{Key, Pattern};
 
-/// An order of keys, and the index that has it.
-pub(super) struct Order {
-    /// The parts to compare by, first to last: 0 is the type, 1 the namespace, 2 the name.
-    pub(super) parts: [usize; 3],
-    pub(super) index: &'static str,
-}
-
-const BY_KEY: Order = Order { parts: [0, 1, 2], index: "objects_by_key" };
-const BY_NAMESPACE: Order = Order { parts: [1, 2, 0], index: "objects_by_namespace" };
-const BY_NAME: Order = Order { parts: [2, 0, 1], index: "objects_by_name" };
-
-/// The order for each shape, by `Shape::index`. It begins with the parts that the shape gives.
-const ORDERS: [&Order; 8] =
-    [&BY_KEY, &BY_KEY, &BY_NAMESPACE, &BY_KEY, &BY_NAME, &BY_NAME, &BY_NAMESPACE, &BY_KEY];
+/// The index of each order, by the first part of `Shape::order`.
+const INDEXES: [&str; 3] = ["objects_by_key", "objects_by_namespace", "objects_by_name"];
 
 const COLUMNS: [&str; 3] = ["type", "namespace", "name"];
 
 /// The keys that match a pattern, between two bounds, as parts of an SQL statement.
 pub(super) struct KeyRange {
-    pub(super) order: &'static Order,
+    pub(super) index: &'static str,
     /// For `WHERE`, with placeholders for the parameters.
     pub(super) condition: String,
     /// For `ORDER BY`: the columns of the parts that are empty in the pattern. If none is empty,
@@ -45,8 +33,7 @@ impl KeyRange {
         placeholder: impl Fn(usize) -> String,
     ) -> Self {
         let shape = pattern.shape();
-        let order = ORDERS[shape.index()];
-        let parts = &order.parts;
+        let parts = shape.order();
         let given = parts.iter().filter(|&&part| shape.has(part)).count();
         // Compare only the parts that are not given: then the engine seeks in the index. If all
         // three parts were compared, it would scan.
@@ -68,7 +55,8 @@ impl KeyRange {
             let placeholders = placeholders.join(", ");
             conditions.push(format!("({}) {comparison} ({placeholders})", columns(compared)));
         }
-        Self { order, condition: conditions.join(" AND "), columns: columns(compared), parameters }
+        let (index, columns) = (INDEXES[parts[0]], columns(compared));
+        Self { index, condition: conditions.join(" AND "), columns, parameters }
     }
 }
 

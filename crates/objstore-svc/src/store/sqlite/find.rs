@@ -21,9 +21,8 @@ pub(super) struct Search {
 impl Search {
     /// The keys after `after`, and up to and including `until`, if given.
     pub(super) fn new(pattern: &Pattern, after: Option<&Key>, until: Option<&Key>) -> Self {
-        let KeyRange { order, condition, columns, parameters } =
+        let KeyRange { index, condition, columns, parameters } =
             KeyRange::new(pattern, after, until, |_| "?".to_owned());
-        let index = order.index;
         let clauses =
             format!("FROM objects INDEXED BY {index} WHERE {condition} ORDER BY {columns}");
         Self { clauses, parameters }
