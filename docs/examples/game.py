@@ -17,15 +17,18 @@ def put(kind, name, value, owner=ROLE, presence="false"):
     request(f"/set?presence={presence}", {"Key": key, "Value": value, "Owner": owner}).close()
 
 def copies():  # Yields what this client may see of the table, again after each change.
-    objects, synced = {}, False
-    with request(f"/events?namespace={TABLE}&initial=true") as stream:
-        for event in (json.loads(line[6:]) for line in stream if line.startswith(b"data: ")):
-            match event:
-                case {"Event": "set", "Object": {"Key": key, "Value": value}}: objects[key["Type"], key["Name"]] = value
-                case {"Event": "delete", "Object": {"Key": key}}: objects.pop((key["Type"], key["Name"]), None)
-                case {"Event": "reset"}: objects, synced = {}, False  # All current objects follow.
-                case {"Event": "synced"}: synced = True
-            if synced: yield objects
+    objects, offset = {}, "-1"
+    while True:  # A stream ends after a minute.
+        with request(f"/streams//{TABLE}?live=sse&offset={offset}") as stream:
+            for data in (json.loads(line[6:]) for line in stream if line.startswith(b"data: ")):
+                for message in data if isinstance(data, list) else []:
+                    match message:
+                        case {"headers": {"control": "reset"}}: objects = {}  # All current objects follow.
+                        case {"type": kind, "key": key, "value": value}: objects[kind, key.split("/")[1]] = value
+                        case {"type": kind, "key": key}: objects.pop((kind, key.split("/")[1]), None)
+                if isinstance(data, dict):
+                    offset = data["streamNextOffset"]
+                    if data.get("upToDate"): yield objects
 
 def referee():
     hands, wins = {}, dict.fromkeys(PLAYERS, 0)

@@ -40,6 +40,9 @@ pub fn builder() -> reqwest::ClientBuilder {
         .pool_idle_timeout(Duration::from_secs(10))
 }
 
+/// Time until the end of a body that is a stream.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// A request being built.
 #[derive(Debug)]
 pub struct Request {
@@ -118,13 +121,19 @@ impl Request {
     ///
     /// The answer, if its status is not 200.
     pub async fn stream(self) -> Result<reqwest::Response, Answer> {
-        let (sent, response) = Self::exchange(self.builder).await;
+        let (sent, response) = Self::exchange(self.builder.timeout(STREAM_TIMEOUT)).await;
         if response.status() == StatusCode::OK {
             return Ok(response);
         }
         let answer = Answer::read(sent, response).await;
         self.document.check(&answer);
         Err(answer)
+    }
+
+    /// [`Self::stream`] to a service that may end meanwhile. `None` if there is no answer.
+    pub async fn try_stream(self) -> Option<reqwest::Response> {
+        let (_, response) = Self::try_exchange(self.builder.timeout(STREAM_TIMEOUT)).await;
+        response.ok().filter(|response| response.status() == StatusCode::OK)
     }
 
     /// Requests an upgrade to a websocket.

@@ -1,19 +1,19 @@
 //! A client of objstore-svc.
 
 mod client;
-mod event_stream;
 mod object;
 mod service;
 mod socket;
+mod state_stream;
 mod writers;
 
 use std::sync::LazyLock;
 
 pub use client::Client;
-pub use event_stream::{Block, EventStream};
 pub use object::{Key, Object, revision, unique};
 pub use service::{Service, Stopped};
 pub use socket::{Event, Socket};
+pub use state_stream::{Change, Part, StateStream, exact, stream_path};
 pub use writers::{Shift, Writers};
 
 use crate::openapi::Document;

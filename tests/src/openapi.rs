@@ -204,12 +204,11 @@ fn approximate(raw: &RawValue) -> Value {
     }
 }
 
-/// Whether a path matches a template such as `/things/{thing}`.
+/// Whether a path matches a template such as `/things/{thing}`. Only a part within may be empty.
 fn fits(template: &str, path: &str) -> bool {
-    let matches_part = |(part, segment): (&str, &str)| {
-        part == segment || (part.starts_with('{') && !segment.is_empty())
-    };
-    template.split('/').count() == path.split('/').count()
+    let matches_part = |(part, segment): (&str, &str)| part == segment || part.starts_with('{');
+    !path.ends_with('/')
+        && template.split('/').count() == path.split('/').count()
         && template.split('/').zip(path.split('/')).all(matches_part)
 }
 

@@ -10,6 +10,7 @@ mod key;
 mod lifespan;
 mod log;
 mod object;
+mod offset;
 mod precondition;
 mod refusal;
 mod session;
@@ -26,7 +27,10 @@ pub(crate) use epoch::{Epoch, EpochId};
 pub(crate) use key::{InvalidKey, Key, Pattern, Shape};
 pub(crate) use lifespan::{Cause, InvalidTtl, Lifespan, PresenceGrace, StoredLifespan, Ttl};
 pub(crate) use log::{Entry, Record, Revision};
-pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, StoredObject, write_key};
+pub(crate) use object::{
+    Intent, InvalidOwner, Object, Owner, OwnerRule, StoredObject, write_key, write_string,
+};
+pub(crate) use offset::{InvalidOffset, Offset, Place};
 pub(crate) use precondition::{ETag, InvalidETag, Precondition};
 pub(crate) use refusal::Refusal;
 pub(crate) use session::{

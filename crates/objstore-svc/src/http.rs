@@ -29,9 +29,9 @@ use crate::{
 mod body;
 mod console;
 mod error;
-mod events;
 pub(crate) mod metrics;
 mod objects;
+mod open;
 pub(crate) mod origin;
 mod query;
 mod session;
@@ -74,6 +74,7 @@ pub(crate) fn router(
     traffic: Arc<Traffic>,
     edge: Edge,
 ) -> Router {
+    let streams = || get(streams::read).head(streams::head);
     let console = if app.console { console::routes() } else { Router::new() };
     let asked = Arc::clone(&app);
     let router = Router::new()
@@ -87,7 +88,9 @@ pub(crate) fn router(
         .route("/unwatch", post(watches::unwatch))
         .route("/watches", get(watches::list))
         .route("/socket", get(socket::socket))
-        .route("/events", get(events::events))
+        .route("/streams", streams())
+        .route("/streams/", streams())
+        .route("/streams/{*pattern}", streams())
         .merge(reference("objstore-svc", OPENAPI))
         .merge(console)
         .with_state(Arc::clone(&app))

@@ -25,8 +25,7 @@ use tokio::{
 
 use crate::{
     domain::{
-        AccessRules, Action, ClientId, EpochId, KeyRule, MAX_RULES, PartRule, Rule, RulesDigest,
-        Who,
+        AccessRules, Action, ClientId, Epoch, KeyRule, MAX_RULES, PartRule, Rule, RulesDigest, Who,
     },
     store::Store,
     watch::Hub,
@@ -193,7 +192,7 @@ pub(crate) struct Reload {
     pub(crate) rules: Sender<Arc<AccessRules>>,
     pub(crate) errors: IntCounter,
     /// The rules that were recorded last, and the epoch of the store at that time.
-    pub(crate) recorded: Option<(RulesDigest, EpochId)>,
+    pub(crate) recorded: Option<(RulesDigest, Epoch)>,
     /// Whether recording has failed since then.
     pub(crate) has_failed: bool,
 }

@@ -51,7 +51,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use crate::domain::{
-    AdoptedRules, Answer, ClientId, EpochId, Intent, Key, Lifespan, Lifetime, Object, OwnerRule,
+    AdoptedRules, Answer, ClientId, Epoch, Intent, Key, Lifespan, Lifetime, Object, OwnerRule,
     Pattern, Record, Refusal, Revision, RulesDigest, Session, StoredObject, Timestamp, TokenDigest,
     Watches, Write,
 };
@@ -358,9 +358,9 @@ impl Store {
         Ok(engine!(self, engine => engine.base.queue.write(write).await)?)
     }
 
-    /// The ID of the epoch, for entity tags.
-    pub(crate) fn epoch(&self) -> EpochId {
-        self.shared().epoch().id
+    /// The newest epoch that this process has seen.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.shared().epoch()
     }
 
     pub(crate) fn stats(&self) -> Stats {

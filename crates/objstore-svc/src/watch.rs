@@ -42,7 +42,7 @@ use tokio::{
 };
 
 use crate::{
-    domain::{AccessRules, ClientId, Pattern, Record, Revision},
+    domain::{AccessRules, ClientId, Offset, Pattern, Record, Revision},
     lock::{Mutex, MutexGuard},
     store::{Feed, FeedItem, Store, StoreError},
 };
@@ -89,14 +89,16 @@ pub(crate) struct Stream {
     pub(crate) pattern: Option<Pattern>,
 }
 
-/// The revision that a stream begins after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a stream begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Begin {
-    /// The position of the client.
+    /// After the position of the client.
     Position,
-    /// The newest one.
+    /// After the newest revision.
     Now,
     After(Revision),
+    /// Where another stream with the same pattern ended.
+    At(Offset),
 }
 
 /// Numbers of this replica for the metrics.
@@ -120,9 +122,10 @@ impl Hub {
         max_ended: usize,
         rules: Arc<AccessRules>,
     ) -> Arc<Self> {
+        let epoch = store.epoch().id;
         Arc::new(Self {
             store,
-            state: Mutex::new(State::new(revision, max_ended, rules)),
+            state: Mutex::new(State::new(epoch, revision, max_ended, rules)),
             dispatched: watch::channel(Some(revision)).0,
             pushes: AtomicU64::new(0),
         })
@@ -142,7 +145,8 @@ impl Hub {
                 }
                 FeedItem::Missed(revision) => {
                     tracing::warn!(revision, "changes were missed; closing all sockets");
-                    wake(self.state().start_over(revision));
+                    let epoch = self.store.epoch().id;
+                    wake(self.state().start_over(epoch, revision));
                     self.dispatched.send_replace(Some(revision));
                 }
             }
@@ -178,10 +182,11 @@ impl Hub {
             let known = self.store.client(client).await?;
             let newest = known.revision;
             self.wait_until_dispatched(newest).await?;
-            let since = match stream.begin {
+            let since = match &stream.begin {
                 Begin::Position => None,
                 Begin::Now => Some(newest),
-                Begin::After(revision) => Some(revision),
+                Begin::After(revision) => Some(*revision),
+                Begin::At(offset) => Some(offset.place.revision()),
             };
             let attached = match &stream.pattern {
                 None => self.state().attach(client, known, stream, since),
@@ -192,8 +197,12 @@ impl Hub {
             };
             // `None`: the ring has dropped records since the client was read, so read it again.
             if let Some(attached) = attached {
-                let is_newer = since.is_some_and(|since| since > newest);
-                return Ok(Subscriber::new(Arc::clone(self), client, stream, attached, is_newer));
+                let epoch = self.store.epoch().start;
+                let is_foreign =
+                    matches!(&stream.begin, Begin::At(offset) if offset.epoch != epoch);
+                let is_unknown = is_foreign || since.is_some_and(|since| since > newest);
+                let newest = (!is_unknown).then_some(newest);
+                return Ok(Subscriber::new(Arc::clone(self), client, stream, attached, newest));
             }
         }
     }

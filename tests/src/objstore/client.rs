@@ -3,7 +3,7 @@
 use reqwest::Method;
 use uuid::Uuid;
 
-use super::{DOCUMENT, EventStream, Key, Object, Service, Socket};
+use super::{DOCUMENT, Key, Object, Part, Service, Socket, StateStream, stream_path};
 use crate::http::{Answer, Request};
 
 /// A client, registered or not.
@@ -112,19 +112,16 @@ impl Client {
         let _ = self.post("/unwatch", pattern.body()).await.expect(204);
     }
 
-    /// Opens `GET /events` with a query, such as `?initial=true`.
-    pub async fn events(&self, query: &str) -> EventStream {
-        self.events_after(query, None).await
+    /// One response of the stream of a pattern, without `live` or with `live=long-poll`.
+    pub async fn part(&self, pattern: &Key, query: &str) -> Part {
+        Part::of(&self.fetch(&format!("{}{query}", stream_path(pattern))).await)
     }
 
-    /// Opens `GET /events` with a query and `Last-Event-ID`.
-    pub async fn events_after(&self, query: &str, last_id: Option<u64>) -> EventStream {
-        let request = self.request(Method::GET, &format!("/events{query}"));
-        let request = match last_id {
-            Some(id) => request.header("last-event-id", id.to_string()),
-            None => request,
-        };
-        EventStream::new(request.stream().await.expect("a stream"))
+    /// Opens the stream of a pattern with `live=sse`.
+    pub async fn stream(&self, pattern: &Key, offset: &str) -> StateStream {
+        let path = format!("{}?live=sse&offset={offset}", stream_path(pattern));
+        let response = self.request(Method::GET, &path).stream().await;
+        StateStream::new(response.expect("a stream"))
     }
 
     /// Opens the socket, without a query.

@@ -36,7 +36,7 @@ pub(crate) const FUNCTIONS: &str = "
         stream.onopen = () => { stream.close(); resolve(true); };
         stream.onerror = () => { stream.close(); resolve(false); };
     });
-    const events = (query) => new EventSource(`${store}/events?${query}`, { withCredentials: true });
+    const events = () => new EventSource(`${store}/streams?live=sse&offset=-1`, { withCredentials: true });
     const socket = (query) => new WebSocket(`${store.replace('http', 'ws')}/socket?${query}`);
     const digit = () => Math.floor(16 * Math.random()).toString(16);
     const id = () => '00000000-0000-4000-8000-000000000000'.replaceAll('0', digit);
@@ -64,7 +64,7 @@ pub(crate) const ATTEMPT: &str = "
     await attempt('watches', async () => isRead(await fetch(`${store}/watches`, { credentials: 'include' })));
     await attempt('hidden watches', async () =>
         isRead(await fetch(`${store}/watches`, { credentials: 'include', mode: 'no-cors' })));
-    await attempt('events', () => opens(events('initial=true&type=')));
+    await attempt('events', () => opens(events()));
     await attempt('socket', () => opens(socket('')));
     await attempt('logout', async () => isRead(await post('/logout', { mode: 'no-cors' })));
     return read;
@@ -87,7 +87,7 @@ const USE: &str = "
         const again = await post('/set', { headers: { ...headers, 'If-None-Match': '*' }, body });
         read.again = [again.status, (await again.json()).error];
     }
-    read.events = await opens(events('initial=true&type=page'));
+    read.events = await opens(events());
     read.socket = await opens(socket('events=true&initial=true'));
     return read;
 ";

@@ -1,9 +1,11 @@
-//! Clients that keep copies of what they watch, from streams with `initial` and `marks`. A trigger
+//! Clients that keep copies, from sockets with `initial` and `marks`, and from `GET /streams`. A trigger
 //! of the database keeps all changes, so that the state at each revision is known.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, VecDeque},
+    fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
+    os::unix::fs::symlink,
     process::Stdio,
     sync::{
         Arc,
@@ -13,29 +15,34 @@ use std::{
 };
 
 use blackbox::{
-    objstore::{Block, Client, Event, EventStream, Key, Object, Service, Socket, Stopped, unique},
+    objstore::{
+        Change, Client, Event, Key, Object, Part, Service, Socket, StateStream, Stopped, exact,
+        stream_path, unique,
+    },
     postgres::Cluster,
     process::DEADLINE,
-    project::root,
+    project::{read, root},
     soak::{rounds, seed},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use reqwest::Method;
+use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},
     sync::RwLock,
     task::{JoinHandle, JoinSet},
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
-
-const STREAM: &str = "initial=true&marks=true";
 
 /// Writers of one run.
 const WRITERS: usize = 6;
 
-/// Minimum number of lines that each example prints.
+/// Minimum number of lines that each published client prints.
 const LINES: usize = 50;
+
+/// How long a copy waits for a part, before it asks again.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Objects of one run, in this number of namespaces.
 const OBJECTS: usize = 120;
@@ -60,13 +67,46 @@ async fn copies_are_exact_while_the_service_is_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_copies_of_the_examples_are_exact() {
+async fn the_copies_of_published_clients_are_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    symlink(root().join("target/tools/streams/node_modules"), folder.path().join("node_modules"))
+        .unwrap();
+    let page = read("docs/objstore-svc.md");
+    let program = |language: &str, print: &str| {
+        let (_, rest) = page.split_once("### Keep a copy\n").unwrap();
+        let (_, rest) = rest.split_once(&format!("```{language}\n")).unwrap();
+        // Node.js takes a module only by this name.
+        let path = folder.path().join(format!("{language}.mjs"));
+        fs::write(&path, format!("{}{print}", rest.split("```").next().unwrap())).unwrap();
+        path
+    };
     let python = root().join("target/tools/python/bin/python");
-    let mut examples = [Command::new(python), Command::new("node")];
-    examples[0].arg("docs/examples/keep_copy.py");
-    examples[1].arg("docs/examples/keep_copy.mjs");
-    run(vec![Stopped::new(&SETTINGS)], &mut examples).await;
+    let mut clients = [Command::new("node"), Command::new(python)];
+    clients[0].arg(program("js", PRINT_JAVASCRIPT));
+    clients[1].arg(program("python", PRINT_PYTHON));
+    run(vec![Stopped::new(&SETTINGS)], &mut clients).await;
 }
+
+/// The documented programs print each exact copy: `[revision, {key: value}]`.
+const PRINT_JAVASCRIPT: &str = "
+const [url, type, cookie] = process.argv.slice(2)
+const db = copyOf(url, type, { cookie })
+db.collections.objects.subscribeChanges(() => {
+  const [, revision, place] = db.offset.split('_')
+  if (place !== '~') return
+  const own = ([name]) => name !== 'key' && name !== '_seq' && !name.startsWith('$')
+  const values = [...db.collections.objects.entries()].map(([key, row]) =>
+    [key, Object.fromEntries(Object.entries(row).filter(own))])
+  console.log(JSON.stringify([parseInt(revision, 16), Object.fromEntries(values)]))
+})
+await db.preload()
+";
+const PRINT_PYTHON: &str = "
+import json, sys
+url, type, cookie = sys.argv[1:]
+for offset, copy in copies(url, type, cookie):
+    print(json.dumps([int(offset.split('_')[1], 16), copy]), flush=True)
+";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_are_exact_on_replicas_that_are_killed() {
@@ -76,7 +116,7 @@ async fn copies_are_exact_on_replicas_that_are_killed() {
 }
 
 #[expect(clippy::print_stdout, reason = "a failed test shows its seed")]
-async fn run(mut places: Vec<Stopped>, examples: &mut [Command]) {
+async fn run(mut places: Vec<Stopped>, clients: &mut [Command]) {
     let seed = seed();
     println!("SEED={seed}");
     let place = places.remove(0).start().await.stop().await;
@@ -90,14 +130,15 @@ async fn run(mut places: Vec<Stopped>, examples: &mut [Command]) {
     let services: Services = Arc::new(RwLock::new(services));
     let over = Arc::new(AtomicBool::new(false));
 
-    let (host, port) = {
+    let (url, port) = {
         let services = services.read().await;
-        let host = services[0].url().trim_start_matches("http://").to_owned();
-        let port = host.rsplit(':').next().unwrap().to_owned();
-        (host, port)
+        let url = services[0].url().to_owned();
+        let port = url.rsplit(':').next().unwrap().to_owned();
+        (url, port)
     };
-    let examples: Vec<_> =
-        examples.iter_mut().map(|command| start(command, &host, &kind)).collect();
+    let cookie = format!("token={}", admin.token());
+    let start = |command: &mut Command| start(command, [&url, &kind, &cookie]);
+    let published: Vec<_> = clients.iter_mut().map(start).collect();
 
     let mut writers = JoinSet::new();
     for index in 0..WRITERS {
@@ -109,28 +150,32 @@ async fn run(mut places: Vec<Stopped>, examples: &mut [Command]) {
     for index in 0..rounds(12, 1000) {
         let (services, kind) = (Arc::clone(&services), kind.clone());
         let rng = StdRng::seed_from_u64(seed + 1000 + index as u64);
-        copies.spawn(keep(services, kind, Arc::clone(&over), rng));
+        if index % 2 == 0 {
+            copies.spawn(keep(services, kind, Arc::clone(&over), rng));
+        } else {
+            copies.spawn(keep_pattern(services, kind, Arc::clone(&over), rng));
+        }
     }
     let mut rng = StdRng::seed_from_u64(seed);
     let start = Instant::now();
     let end = start + Duration::from_secs(rounds(5, 120) as u64);
-    let has_few = |example: &Example| example.count.load(Ordering::Relaxed) < LINES;
-    while Instant::now() < end || examples.iter().any(has_few) && start.elapsed() < DEADLINE {
+    let has_few = |client: &Published| client.count.load(Ordering::Relaxed) < LINES;
+    while Instant::now() < end || published.iter().any(has_few) && start.elapsed() < DEADLINE {
         sleep(Duration::from_millis(rng.random_range(500..2000))).await;
         let mut services = services.write().await;
         let service = services.remove(0);
         let killed = service.kill().await;
-        // The examples know only one address.
-        let killed = if examples.is_empty() { killed } else { killed.with("PORT", &port) };
+        // The published clients know only one address.
+        let killed = if published.is_empty() { killed } else { killed.with("PORT", &port) };
         services.push(killed.start().await);
     }
     over.store(true, Ordering::Relaxed);
     writers.join_all().await;
     let seen = copies.join_all().await;
     let mut printed = Vec::new();
-    for mut example in examples {
-        example.process.start_kill().unwrap();
-        printed.push(example.printed.await.unwrap());
+    for mut client in published {
+        client.process.start_kill().unwrap();
+        printed.push(client.printed.await.unwrap());
     }
     let services = Arc::into_inner(services).unwrap().into_inner();
     let mut places = Vec::new();
@@ -139,12 +184,14 @@ async fn run(mut places: Vec<Stopped>, examples: &mut [Command]) {
     }
     let changes = changes(&places[0], &kind);
     check(&changes, seen);
-    printed.iter().for_each(|lines| check_keys(&changes, lines));
+    for (client, lines) in printed.iter().enumerate() {
+        check_values(&changes, client, lines);
+    }
 }
 
-/// Starts an example, and collects its output.
-fn start(command: &mut Command, host: &str, kind: &str) -> Example {
-    let command = command.args([host, kind]).current_dir(root());
+/// Starts a published client, and collects its output.
+fn start(command: &mut Command, arguments: [&str; 3]) -> Published {
+    let command = command.args(arguments);
     let mut process = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let count = Arc::<AtomicUsize>::default();
@@ -157,10 +204,10 @@ fn start(command: &mut Command, host: &str, kind: &str) -> Example {
         }
         printed
     });
-    Example { process, count, printed }
+    Published { process, count, printed }
 }
 
-struct Example {
+struct Published {
     process: Child,
     /// The number of lines so far.
     count: Arc<AtomicUsize>,
@@ -168,7 +215,7 @@ struct Example {
 }
 
 fn keep_all_changes(place: &Stopped) {
-    let copied = "revision, event, type, namespace, name, client";
+    let copied = "revision, event, type, namespace, name, client, value";
     let new = copied.split(", ").map(|column| format!("NEW.{column}")).collect::<Vec<_>>();
     let insert = format!("INSERT INTO changes VALUES ({})", new.join(", "));
     let table = format!("CREATE TABLE changes AS SELECT {copied} FROM log WHERE false");
@@ -201,7 +248,9 @@ async fn write(
         for _ in 0..rng.random_range(1..50) {
             let number = rng.random_range(0..OBJECTS);
             let namespace = (number % NAMESPACES).to_string();
-            let object = Object::new(&Key::new(&kind, &namespace, &number.to_string()), "{}");
+            let key = Key::new(&kind, &namespace, &number.to_string());
+            let member = rng.random_range(0..3);
+            let object = Object::new(&key, format!("{{\"n{member}\":{}}}", rng.random::<u32>()));
             let (path, body) = match rng.random_bool(0.7) {
                 true => ("/set", object.body()),
                 false => ("/delete", object.key.body()),
@@ -216,33 +265,150 @@ async fn write(
     }
 }
 
-/// A client, and a digest of its copy at each revision that the service has named.
+/// What a copy has, and its digest at each revision that the service has named.
 struct Seen {
-    client: String,
+    watched: Watched,
     states: Vec<(u64, u64)>,
 }
 
+#[derive(Debug)]
+enum Watched {
+    /// The watches of this client.
+    By(String),
+    /// All, if it is empty.
+    Namespace(String),
+}
+
+/// A stream that shows the state of some revisions.
 pub(crate) enum Stream {
+    /// Of the client's watches.
     Socket(Box<Socket>),
-    Events(Box<EventStream>),
+    /// Of a pattern. Its events wait to be taken.
+    State(Box<StateStream>, VecDeque<Event>),
 }
 
 impl Stream {
-    pub(crate) async fn open(client: &Client, query: &str, is_socket: bool) -> Option<Self> {
-        if is_socket {
-            let socket = client.try_socket(&format!("?events=true&{query}")).await.ok()?;
-            return Some(Self::Socket(Box::new(socket)));
-        }
-        Some(Self::Events(Box::new(client.events(&format!("?{query}")).await)))
+    /// Opens a socket, or the stream of `pattern`, with the current objects, or after `since`.
+    pub(crate) async fn open(
+        client: &Client,
+        pattern: Option<&Key>,
+        since: Option<u64>,
+    ) -> Option<Self> {
+        let Some(pattern) = pattern else {
+            let since = since.map(|since| format!("&since={since}")).unwrap_or_default();
+            let query = format!("?events=true&initial=true&marks=true{since}");
+            return Some(Self::Socket(Box::new(client.try_socket(&query).await.ok()?)));
+        };
+        let offset = match since {
+            None => "-1".to_owned(),
+            Some(since) => {
+                let tail = client.part(pattern, "?offset=now").await.offset;
+                format!("{}_{since:016x}_~", tail.split('_').next().unwrap())
+            }
+        };
+        Some(Self::State(Box::new(client.stream(pattern, &offset).await), VecDeque::new()))
     }
 
     pub(crate) async fn next(&mut self) -> Option<Event> {
-        match self {
-            Self::Socket(socket) => socket.next_event_or_close().await.ok(),
-            Self::Events(stream) => loop {
-                if let Block::Event(_, event) = stream.next_block().await? {
-                    return Some(event);
+        let (stream, events) = match self {
+            Self::Socket(socket) => return socket.next_event_or_close().await.ok(),
+            Self::State(stream, events) => (stream, events),
+        };
+        while events.is_empty() {
+            let part = stream.next().await?;
+            let mark = part.exact().map(Event::Mark);
+            events.extend(part.changes.into_iter().filter_map(event).chain(mark));
+        }
+        events.pop_front()
+    }
+}
+
+/// The same, as a socket has it.
+fn event(change: Change) -> Option<Event> {
+    match change {
+        Change::Insert(revision, object) | Change::Update(revision, object) => {
+            Some(Event::Set(revision, object))
+        }
+        Change::Delete(revision, key, _) => Some(Event::Hidden(revision, key)),
+        Change::Reset => Some(Event::Reset(0)),
+        Change::SnapshotStart | Change::SnapshotEnd => None,
+    }
+}
+
+/// Keeps a copy of a pattern by `GET /streams` until it is over, in any mode. Resumes at any service,
+/// within snapshots, too.
+async fn keep_pattern(
+    services: Services,
+    kind: String,
+    over: Arc<AtomicBool>,
+    mut rng: StdRng,
+) -> Seen {
+    sleep(Duration::from_millis(rng.random_range(0..3000))).await;
+    let client = services.read().await[0].client().await;
+    let namespace = rng.random_range(0..=NAMESPACES);
+    let namespace = if namespace < NAMESPACES { namespace.to_string() } else { String::new() };
+    let path = stream_path(&Key::new(&kind, &namespace, ""));
+    let (mut state, mut states, mut offset) = (State::new(), Vec::new(), "-1".to_owned());
+    while !over.load(Ordering::Relaxed) {
+        let service = {
+            let services = services.read().await;
+            client.at(&services[rng.random_range(0..services.len())])
+        };
+        if rng.random_bool(0.1) {
+            (state, offset) = (State::new(), "-1".to_owned());
+        }
+        let live = ["", "&live=long-poll", "&live=sse"][rng.random_range(0..3)];
+        let request = service.request(Method::GET, &format!("{path}?offset={offset}{live}"));
+        let request = async {
+            match live {
+                "&live=sse" => {
+                    request.try_stream().await.map(StateStream::new).map(Reading::Stream)
                 }
+                _ => request.attempt().await.map(|answer| Reading::Part(Part::of(&answer))),
+            }
+        };
+        let mut reading = timeout(PATIENCE, request).await.ok().flatten();
+        if reading.is_none() {
+            sleep(Duration::from_millis(20)).await;
+        }
+        for _ in 0..rng.random_range(1..100) {
+            let next = timeout(PATIENCE, Reading::next(&mut reading)).await;
+            let Some(part) = next.ok().flatten() else { break };
+            for change in part.changes {
+                match change {
+                    Change::Insert(revision, Object { key, .. })
+                    | Change::Update(revision, Object { key, .. }) => {
+                        state.insert((key.namespace, key.name), revision);
+                    }
+                    Change::Delete(_, key, _) => drop(state.remove(&(key.namespace, key.name))),
+                    Change::Reset => state.clear(),
+                    Change::SnapshotStart | Change::SnapshotEnd => {}
+                }
+            }
+            offset = part.offset;
+            assert!(exact(&offset).is_some() || !part.up_to_date, "{offset} is up to date");
+            states.extend(exact(&offset).map(|revision| (revision, digest(&state))));
+            if rng.random_bool(0.02) {
+                sleep(Duration::from_millis(rng.random_range(0..1500))).await;
+            }
+        }
+    }
+    Seen { watched: Watched::Namespace(namespace), states }
+}
+
+/// A response that is read.
+enum Reading {
+    Part(Part),
+    Stream(StateStream),
+}
+
+impl Reading {
+    async fn next(reading: &mut Option<Self>) -> Option<Part> {
+        match reading {
+            Some(Self::Stream(stream)) => stream.next().await,
+            _ => match reading.take() {
+                Some(Self::Part(part)) => Some(part),
+                _ => None,
             },
         }
     }
@@ -267,12 +433,8 @@ async fn keep(services: Services, kind: String, over: Arc<AtomicBool>, mut rng: 
         if rng.random_bool(0.3) {
             at = None;
         }
-        let query = match at {
-            Some(at) => format!("{STREAM}&since={at}"),
-            None => STREAM.to_owned(),
-        };
         let mut state = if at.is_some() { exact.clone() } else { State::new() };
-        let stream = Stream::open(&client, &query, rng.random_bool(0.5)).await;
+        let stream = Stream::open(&client, None, at).await;
         drop(services);
         let Some(mut stream) = stream else { continue };
         for _ in 0..rng.random_range(1..2000) {
@@ -305,7 +467,7 @@ async fn keep(services: Services, kind: String, over: Arc<AtomicBool>, mut rng: 
             }
         }
     }
-    Seen { client: client.id().simple().to_string(), states }
+    Seen { watched: Watched::By(client.id().simple().to_string()), states }
 }
 
 fn digest(state: &State) -> u64 {
@@ -315,77 +477,80 @@ fn digest(state: &State) -> u64 {
 }
 
 /// A kept record: of an object, or of a watch.
-struct Change {
+struct Kept {
     revision: u64,
     event: u8,
     /// Namespace and name.
     key: (String, String),
     /// The client of a watch.
     client: String,
+    value: String,
 }
 
 /// The kept changes of a run, oldest first.
-fn changes(place: &Stopped, kind: &str) -> Vec<Change> {
-    let client = match place.database() {
-        Some(_) => "replace(CAST(client AS text), '-', '')",
-        None => "lower(hex(client))",
+fn changes(place: &Stopped, kind: &str) -> Vec<Kept> {
+    let (client, value) = match place.database() {
+        Some(_) => ("replace(CAST(client AS text), '-', '')", "convert_from(value, 'UTF8')"),
+        None => ("lower(hex(client))", "CAST(value AS TEXT)"),
     };
     let lines = place.texts(&format!(
         "SELECT revision || '/' || event || '/' || namespace || '/' || name || '/' ||
-             coalesce({client}, '')
+             coalesce({client}, '') || '/' || coalesce({value}, '')
          FROM changes WHERE type = '{kind}' ORDER BY revision"
     ));
     let parse = |line: &String| {
-        let [revision, event, namespace, name, client] =
+        let [revision, event, namespace, name, client, value] =
             line.split('/').collect::<Vec<_>>().try_into().unwrap();
-        Change {
+        Kept {
             revision: revision.parse().unwrap(),
             event: event.parse().unwrap(),
             key: (namespace.to_owned(), name.to_owned()),
             client: client.to_owned(),
+            value: value.to_owned(),
         }
     };
     lines.iter().map(parse).collect()
 }
 
-/// Checks the lines of an example: revisions with the keys at these revisions.
-fn check_keys(changes: &[Change], lines: &[String]) {
+/// Checks the lines of a published client: revisions, with the values at these revisions.
+fn check_values(changes: &[Kept], client: usize, lines: &[String]) {
     let mut changes = changes.iter().peekable();
-    let mut keys = BTreeSet::new();
-    assert!(lines.len() >= LINES, "only {} lines were printed", lines.len());
+    let mut values = BTreeMap::new();
+    assert!(lines.len() >= LINES, "client {client} has printed only {} lines", lines.len());
     // The last line may be cut.
     for line in &lines[..lines.len() - 1] {
-        let (at, printed): (u64, Vec<String>) = serde_json::from_str(line).unwrap();
+        let (at, printed): (u64, BTreeMap<String, Value>) = serde_json::from_str(line).unwrap();
         while let Some(change) = changes.next_if(|change| change.revision <= at) {
+            let key = format!("{}/{}", change.key.0, change.key.1);
             match change.event {
-                1 => drop(keys.insert(change.key.clone())),
-                2 => drop(keys.remove(&change.key)),
+                1 => drop(values.insert(key, serde_json::from_str(&change.value).unwrap())),
+                2 => drop(values.remove(&key)),
                 _ => {}
             }
         }
-        let parse = |key: &String| {
-            let key: serde_json::Value = serde_json::from_str(key).unwrap();
-            let part = |name: &str| key[name].as_str().unwrap().to_owned();
-            (part("Namespace"), part("Name"))
-        };
-        assert_eq!(printed.iter().map(parse).collect::<BTreeSet<_>>(), keys, "at {at}");
+        assert_eq!(printed, values, "client {client} at {at}");
     }
 }
 
 /// Checks each state of each client against the kept changes.
-fn check(changes: &[Change], seen: Vec<Seen>) {
+fn check(changes: &[Kept], seen: Vec<Seen>) {
     let checked: usize = seen.iter().map(|seen| seen.states.len()).sum();
     assert!(checked > seen.len() * 5, "only {checked} states were seen");
-    for Seen { client, mut states } in seen {
+    for Seen { watched: what, mut states } in seen {
         states.sort_unstable();
         let (mut all, mut watched) = (State::new(), Vec::new());
+        if let Watched::Namespace(namespace) = &what {
+            watched.push(namespace);
+        }
         let mut changes = changes.iter().peekable();
         for (at, digest_seen) in states {
             while let Some(change) = changes.next_if(|change| change.revision <= at) {
                 match change.event {
                     1 => drop(all.insert(change.key.clone(), change.revision)),
                     2 => drop(all.remove(&change.key)),
-                    3 if change.client == client => watched.push(&change.key.0),
+                    3 if matches!(&what, Watched::By(client) if *client == change.client) => {
+                        watched.push(&change.key.0);
+                    }
                     _ => {}
                 }
             }
@@ -397,7 +562,7 @@ fn check(changes: &[Change], seen: Vec<Seen>) {
                 .filter(|((namespace, _), _)| matches(namespace))
                 .map(|(key, revision)| (key.clone(), *revision))
                 .collect();
-            assert_eq!(digest_seen, digest(&expected), "{client} at {at}: {expected:?}");
+            assert_eq!(digest_seen, digest(&expected), "{what:?} at {at}: {expected:?}");
         }
     }
 }

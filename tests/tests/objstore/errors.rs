@@ -10,7 +10,7 @@ use tokio::{
 
 const POSTED: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
 const FETCHED: [&str; 7] =
-    ["/watches", "/socket", "/events", "/health", "/ready", "/metrics", "/openapi.json"];
+    ["/watches", "/socket", "/streams", "/health", "/ready", "/metrics", "/openapi.json"];
 
 #[tokio::test]
 async fn an_unknown_path_is_404_with_or_without_a_session() {
@@ -72,7 +72,7 @@ async fn unknown_and_repeated_parameters_are_refused() {
             }
         }
     }
-    for path in ["/watches?x=1", "/events?type=%FF", "/events?x=1"] {
+    for path in ["/watches?x=1", "/streams?offset=%FF", "/streams/a?x=1", "/streams?live=sse"] {
         client.fetch(path).await.refused(400, "invalid_query");
     }
     for query in ["?event=true", "?events=true&mark=true", "?events=true&events=true"] {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use blackbox::{
-    objstore::{Client, Event, EventStream, Key, Object, Service},
+    objstore::{Change, Client, Key, Object, Service, StateStream},
     process,
     project::{read, root},
 };
@@ -68,7 +68,7 @@ async fn a_whole_game_keeps_the_hands_hidden() {
     let stranger = service.client().await;
     let mut streams = Vec::new();
     for client in [&referee, &alice, &bob, &stranger] {
-        streams.push(client.events(&format!("?namespace={TABLE}")).await);
+        streams.push(client.stream(&Key::new("", TABLE, ""), "now").await);
     }
     let (boards, ..) =
         tokio::join!(play(&service, "referee"), play(&service, "alice"), play(&service, "bob"));
@@ -113,10 +113,10 @@ async fn play(service: &Service, role: &str) -> Vec<String> {
 }
 
 /// The objects that a stream shows, up to this one.
-async fn until(stream: &mut EventStream, end: &Object) -> Vec<Object> {
+async fn until(stream: &mut StateStream, end: &Object) -> Vec<Object> {
     let mut objects = Vec::new();
     while objects.last() != Some(end) {
-        if let Event::Set(_, object) = stream.next_event().await {
+        if let Change::Update(_, object) = stream.next_change().await {
             objects.push(object);
         }
     }

@@ -110,15 +110,16 @@ async fn an_object_survives_reconnects_within_the_grace_time() {
 }
 
 #[tokio::test]
-async fn an_event_stream_is_presence() {
+async fn a_live_stream_is_presence() {
     let service = Service::with(&SETTINGS).await;
     let object = Object::fresh();
     let (other, mut events) = watcher(&service, &object).await;
     let client = service.client().await;
     let token = client.token();
     let mut stream = service.connect().await;
-    let request =
-        format!("GET /events HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}\r\n\r\n");
+    let request = format!(
+        "GET /streams?live=sse&offset=now HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut status = [0; 15];
     stream.read_exact(&mut status).await.unwrap();

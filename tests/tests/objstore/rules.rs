@@ -10,7 +10,7 @@ use std::{
 };
 
 use blackbox::{
-    objstore::{Client, Event, Key, Object, Service, Stopped, revision},
+    objstore::{Change, Client, Event, Key, Object, Service, Stopped, revision},
     postgres::Cluster,
     process::{self, DEADLINE},
     rereading::SettingFile,
@@ -36,8 +36,6 @@ const ACTIONS: [&str; 5] = ["get", "find", "watch", "set", "delete"];
 /// Clients of a world. Client 0 is in the first group, clients 1 and 2 in the second.
 const CLIENTS: usize = 4;
 const GROUPS: [&[usize]; 2] = [&[0], &[1, 2]];
-
-const COPY: &str = "initial=true&marks=true";
 
 type Objects = BTreeMap<[String; 3], Object>;
 
@@ -315,8 +313,8 @@ async fn applied(client: &Client, generation: &str) {
 /// A copy of the objects that a client may watch.
 struct Mirror {
     client: usize,
+    /// Whether it has the watches of the client instead of the pattern: everything.
     is_socket: bool,
-    /// The pattern of the stream; everything, if it has the watches of the client.
     pattern: Key,
     stream: Option<Stream>,
     objects: Objects,
@@ -331,17 +329,11 @@ impl Mirror {
     }
 
     async fn open(&mut self, world: &World, rng: &mut StdRng) {
-        let mut query = COPY.to_owned();
-        if !self.pattern.r#type.is_empty() {
-            query += &format!("&type={}", self.pattern.r#type);
-        }
-        self.objects = Objects::new();
-        if let Some((at, objects)) = self.exact.take() {
-            query += &format!("&since={at}");
-            self.objects = objects;
-        }
+        let (since, objects) = self.exact.take().unzip();
+        self.objects = objects.unwrap_or_default();
         let client = world.client(self.client, rng);
-        self.stream = Stream::open(&client, &query, self.is_socket).await;
+        let pattern = (!self.is_socket).then_some(&self.pattern);
+        self.stream = Stream::open(&client, pattern, since).await;
         assert!(self.stream.is_some(), "the stream opens");
     }
 
@@ -493,7 +485,9 @@ async fn a_reload_under_load_drops_no_stream() {
     for index in 0..6 {
         let client = service.client().await;
         client.watch(&Key::new("", "", "")).await;
-        let mut stream = Stream::open(&client, COPY, index % 2 == 0).await.unwrap();
+        let all = Key::new("", "", "");
+        let pattern = (index % 2 == 1).then_some(&all);
+        let mut stream = Stream::open(&client, pattern, None).await.unwrap();
         readers.spawn(async move {
             let (mut objects, mut resets, mut newest) = (Objects::new(), 0, 0);
             loop {
@@ -619,38 +613,40 @@ async fn a_stream_resumes_unless_a_restart_brought_other_rules() {
     let file = rules_file(&rules_a);
     let mut service = service(&file).await;
     let client = service.client().await;
-    client.watch(&Key::new("", "", "")).await;
     let objects = ["a", "b"].map(|namespace| Object {
         owner: "nobody".to_owned(),
         ..Object::new(&Key::new("t", namespace, "1"), "{}")
     });
     client.set(&objects[0]).await;
-    let mut stream = client.events(&format!("?{COPY}")).await;
-    let first = stream.next_event().await;
-    assert!(matches!(&first, Event::Set(_, object) if *object == objects[0]), "{first:?}");
-    let Event::Synced(mut at) = stream.next_event().await else { panic!("not synced") };
+    let everything = Key::new("", "", "");
+    let part = client.part(&everything, "").await;
+    let [Change::SnapshotStart, Change::Insert(_, object), Change::SnapshotEnd] = &part.changes[..]
+    else {
+        panic!("{part:?}");
+    };
+    assert_eq!(*object, objects[0]);
+    let mut offset = part.offset;
     for (rules, shown, is_new) in [(&rules_a, 0, false), (&rules_b, 1, true), (&rules_b, 1, false)]
     {
         let stopped = service.stop().await;
         file.replace(rules);
         service = stopped.start().await;
         let client = client.at(&service);
-        let mut stream = client.events(&format!("?marks=true&since={at}")).await;
         client.set(&objects[shown]).await;
-        let mut resets = 0;
-        loop {
-            match stream.next_event().await {
-                Event::Reset(_) => resets += 1,
-                Event::Set(_, object) => assert_eq!(object, objects[shown]),
-                Event::Mark(revision) if revision > at => {
-                    at = revision;
-                    break;
+        let part = client.part(&everything, &format!("?offset={offset}")).await;
+        assert!(part.up_to_date && part.offset > offset, "{part:?}");
+        let resets = part.changes.iter().filter(|change| **change == Change::Reset).count();
+        assert_eq!(resets, usize::from(is_new), "{part:?}");
+        for change in part.changes {
+            match change {
+                Change::Insert(_, object) | Change::Update(_, object) => {
+                    assert_eq!(object, objects[shown]);
                 }
-                Event::Mark(_) | Event::Synced(_) => {}
-                event => panic!("{event:?}"),
+                Change::Delete(..) => panic!("{change:?}"),
+                Change::Reset | Change::SnapshotStart | Change::SnapshotEnd => {}
             }
         }
-        assert_eq!(resets, usize::from(is_new));
+        offset = part.offset;
     }
 }
 

@@ -18,7 +18,7 @@ async fn is_rejected_everywhere(client: &Client) {
     for path in BODIED {
         client.post(path, Object::fresh().body()).await.refused(401, "unauthenticated");
     }
-    for path in ["/watches", "/socket", "/events"] {
+    for path in ["/watches", "/socket", "/streams", "/streams/a?offset=x"] {
         client.fetch(path).await.refused(401, "unauthenticated");
     }
     let upgrade = client.request(Method::GET, "/socket").upgrade().await;

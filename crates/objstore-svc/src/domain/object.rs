@@ -107,7 +107,8 @@ pub(crate) fn write_key([kind, namespace, name]: [&str; 3], json: &mut Vec<u8>) 
     json.push(b'}');
 }
 
-fn write_string(text: &str, json: &mut Vec<u8>) {
+/// Appends a text as a JSON string.
+pub(crate) fn write_string(text: &str, json: &mut Vec<u8>) {
     // Writing a string into memory cannot fail.
     let _ = serde_json::to_writer(json, text);
 }

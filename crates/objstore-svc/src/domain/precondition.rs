@@ -15,11 +15,16 @@ impl ETag {
     pub(crate) fn new(epoch: EpochId, revision: Revision) -> Self {
         Self { epoch, revision }
     }
+
+    /// The tag without quotes.
+    pub(crate) fn opaque(self) -> String {
+        format!("{:016x}-{}", self.epoch.bits(), self.revision)
+    }
 }
 
 impl fmt::Display for ETag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "\"{:016x}-{}\"", self.epoch.bits(), self.revision)
+        write!(formatter, "\"{}\"", self.opaque())
     }
 }
 

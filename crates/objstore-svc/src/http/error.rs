@@ -14,7 +14,10 @@ use common::{
 };
 
 use crate::{
-    domain::{InvalidETag, InvalidId, InvalidKey, InvalidOwner, InvalidTtl, InvalidValue, Refusal},
+    domain::{
+        InvalidETag, InvalidId, InvalidKey, InvalidOffset, InvalidOwner, InvalidTtl, InvalidValue,
+        Refusal,
+    },
     store::StoreError,
 };
 
@@ -57,10 +60,12 @@ pub(super) enum Error {
     Upgrade(String),
     #[error("the socket limit is reached: try again later")]
     TooManySockets,
-    #[error("the limit of sockets and event streams is reached: try again later")]
+    #[error("the limit of sockets and live streams is reached: try again later")]
     TooManyStreams,
-    #[error("Last-Event-ID must be a revision")]
-    LastEventId,
+    #[error("a part of the path is longer than 512 bytes, or has U+0000, or is not UTF-8")]
+    StreamPath,
+    #[error(transparent)]
+    Offset(#[from] InvalidOffset),
     #[error("the connection could not be upgraded to a websocket: {0}")]
     Subscription(#[source] StoreError),
     #[error("an internal error occurred")]
@@ -79,10 +84,11 @@ impl IntoResponse for Error {
             Self::Edge(refusal) => answer(refusal.status(), refusal.name()),
             Self::Body(_) => answer(StatusCode::BAD_REQUEST, "invalid_body"),
             Self::ContentType => answer(StatusCode::BAD_REQUEST, "invalid_content_type"),
-            Self::Header(_) | Self::LastEventId => {
-                answer(StatusCode::BAD_REQUEST, "invalid_header")
+            Self::Header(_) => answer(StatusCode::BAD_REQUEST, "invalid_header"),
+            Self::StreamPath => answer(StatusCode::BAD_REQUEST, "invalid_path"),
+            Self::Query(_) | Self::Offset(_) | Self::Ttl(_) => {
+                answer(StatusCode::BAD_REQUEST, "invalid_query")
             }
-            Self::Query(_) | Self::Ttl(_) => answer(StatusCode::BAD_REQUEST, "invalid_query"),
             Self::Unauthenticated | Self::Refused(Refusal::ClientRemoved) => {
                 answer(StatusCode::UNAUTHORIZED, "unauthenticated")
             }
@@ -136,7 +142,13 @@ impl IntoResponse for Error {
                 retry_after(response, DISK_FULL_RETRY_AFTER)
             }
             Self::Store(cause) => {
-                with_cause(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
+                let response = answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable");
+                // A write that failed may be committed.
+                let response = match cause {
+                    StoreError::WriteFailed(_) => response,
+                    _ => retry_after(response, RETRY_AFTER),
+                };
+                with_cause(response, cause)
             }
         }
     }

@@ -302,7 +302,7 @@ fn date(millis: Timestamp) -> jiff::Timestamp {
 }
 
 fn etag(store: &Store, revision: Revision) -> [(HeaderName, String); 1] {
-    [(header::ETAG, ETag::new(store.epoch(), revision).to_string())]
+    [(header::ETAG, ETag::new(store.epoch().id, revision).to_string())]
 }
 
 fn intent(

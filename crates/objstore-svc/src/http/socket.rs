@@ -39,9 +39,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     App, Error,
+    open::{OpenStream, until_session_ends},
     query::{Parameters, Query},
     session::Authenticated,
-    streams::{OpenStream, until_session_ends},
 };
 use crate::{
     domain::Revision,

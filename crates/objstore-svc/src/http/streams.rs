@@ -1,69 +1,407 @@
-//! The part that sockets and the responses to `GET /events` share.
+//! `GET /streams`: copies for published clients, by the read path of the Durable Streams protocol
+//! and the messages of its State protocol. An extension of the specification. Comments name sections
+//! of their `PROTOCOL.md`.
+//!
+//! A client begins with a snapshot, which comes in parts, and goes on with the changes. All responses
+//! read from the same [`Subscriber`]; they differ in when they end.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration, vec};
 
-use common::{limits::Permit, serve::Connection};
-use tokio::time::sleep;
+use axum::{
+    Extension,
+    extract::{FromRequestParts, State},
+    http::{HeaderMap, HeaderName, StatusCode, header, request::Parts},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use common::{
+    limits::Permit,
+    serve::{Connection, KeptOpen},
+};
+use futures_util::{StreamExt as _, stream};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{App, Error, session::Authenticated};
+use super::{
+    App, Error,
+    objects::JSON,
+    open::{OpenStream, until_session_ends},
+    query::{Parameters, Query},
+    session::Authenticated,
+};
 use crate::{
-    store::now,
-    watch::{ConnectedClient, OpenSocket, Stream, Subscriber},
+    domain::{Offset, Pattern, Place, Shape},
+    store::{StoreError, now},
+    watch::{Begin, Burst, ConnectedClient, MessageFormat, Stream, Subscriber},
 };
 
-/// Time between two checks whether the session of a stream has ended.
-const CHECK_SESSION: Duration = Duration::from_mins(5);
+/// Bytes of messages after which a response takes no more, unless it is an event stream.
+const PART_BYTES: usize = 256 * 1024;
 
-/// A stream of changes to a client.
-pub(super) struct OpenStream {
-    pub(super) subscriber: Subscriber,
-    /// Keeps the stream in the list of its session.
-    pub(super) open: OpenSocket,
-    /// Keeps the presence objects of its client.
-    pub(super) connected: ConnectedClient,
-    /// For the connection, because a stream uses it for long.
-    pub(super) permit: Permit,
-}
+/// Maximum time until the hub has dispatched what a snapshot may have seen.
+const PART_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl OpenStream {
-    pub(super) async fn new(
-        app: &Arc<App>,
-        session: &Authenticated,
-        connection: &Connection,
-        stream: &Stream,
-    ) -> Result<Self, Error> {
-        let permit = connection.upgrade().ok_or(Error::TooManySockets)?;
-        let open = app.open_sockets.add(session.token);
-        let connected = app.connected.add(session.client);
-        // A logout before this line is found here. One after it finds the stream.
-        if app.store.session(session.token, now()).await?.is_none() {
-            return Err(Error::Unauthenticated);
+/// How long a long-poll waits for a change. Proxies often end requests after 30 s.
+const POLL_FOR: Duration = Duration::from_secs(20);
+
+/// Maximum time without an event. Then a comment shows that the stream is alive.
+const COMMENT_EVERY: Duration = Duration::from_secs(15);
+
+/// Event streams end about this long after their begin (5.7), and the client continues.
+const STREAM_FOR: Duration = Duration::from_secs(60);
+
+/// The offsets of the beginning, and of the tail (6).
+const START: &str = "-1";
+const NOW: &str = "now";
+
+const NEXT_OFFSET: HeaderName = HeaderName::from_static("stream-next-offset");
+const UP_TO_DATE: HeaderName = HeaderName::from_static("stream-up-to-date");
+const CURSOR: HeaderName = HeaderName::from_static("stream-cursor");
+
+/// nginx would hold the messages back, and other proxies could change them.
+const UNBUFFERED: [(HeaderName, &str); 2] = [
+    (header::CACHE_CONTROL, "no-store, no-transform"),
+    (HeaderName::from_static("x-accel-buffering"), "no"),
+];
+
+/// The pattern in the path: `/streams/{Type}/{Namespace}/{Name}`, where missing parts are empty.
+pub(super) struct StreamPattern(Pattern);
+
+impl<S: Sync> FromRequestParts<S> for StreamPattern {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
+        // The raw path, because `%2F` is part of a key and `/` is not.
+        let path = parts.uri.path().strip_prefix("/streams").unwrap_or_default();
+        let mut given = path.strip_prefix('/').unwrap_or(path).split('/');
+        let mut next = || {
+            let part = percent_decode_str(given.next().unwrap_or_default());
+            part.decode_utf8().map_err(|_| Error::StreamPath)
+        };
+        let [kind, namespace, name] = [next()?, next()?, next()?];
+        if given.next().is_some() {
+            return Err(Error::NotFound);
         }
-        let subscriber = app.hub.subscribe(session.client, stream).await?;
-        session.mark_used(app).await;
-        Ok(Self { subscriber, open, connected, permit })
+        Pattern::new(&kind, &namespace, &name).map(Self).map_err(|_| Error::StreamPath)
     }
 }
 
-/// Extends the session while its stream is open, since an open stream counts as use. Returns when
-/// the session has ended: at once after a logout at this process, after [`CHECK_SESSION`] after a
-/// logout at another one.
-pub(super) async fn until_session_ends(app: &App, open: &OpenSocket) {
-    let every = CHECK_SESSION.min(app.lifetime.extend_every() / 2);
-    while open.logout.run_until_cancelled(sleep(every)).await.is_some() {
-        // In boxes, because an idle stream should take little memory.
-        let session = match Box::pin(app.store.session(open.token, now())).await {
-            Ok(Some(session)) => session,
-            Ok(None) => return,
-            Err(error) => {
-                tracing::warn!(cause = %error, "could not check the session");
-                continue;
-            }
-        };
-        if app.lifetime.must_extend(session, now())
-            && let Err(error) = Box::pin(app.store.extend(open.token, now())).await
-        {
-            tracing::warn!(cause = %error, "could not extend the session");
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StreamQuery {
+    offset: Option<String>,
+    live: Option<Live>,
+    /// An earlier `Stream-Cursor`.
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Live {
+    LongPoll,
+    Sse,
+}
+
+impl Parameters for StreamQuery {
+    const ALLOWED: &'static str =
+        "the query can have offset, live (long-poll or sse) and cursor, each once";
+}
+
+/// Where a client can continue.
+struct Position {
+    app: Arc<App>,
+    shape: Shape,
+    offset: String,
+}
+
+impl Position {
+    /// Continues after what the subscriber has returned.
+    fn advance(&mut self, subscriber: &Subscriber) {
+        if let Some(place) = subscriber.place() {
+            self.offset = self.app.offset(place, self.shape);
         }
+    }
+}
+
+impl App {
+    fn offset(&self, place: Place, shape: Shape) -> String {
+        Offset { epoch: self.store.epoch().start, place }.text(shape)
+    }
+}
+
+/// `HEAD`: the tail (5.4).
+pub(super) async fn head(
+    State(app): State<Arc<App>>,
+    mut session: Authenticated,
+    StreamPattern(pattern): StreamPattern,
+) -> Result<impl IntoResponse, Error> {
+    let newest = app.store.client(session.client).await?.revision;
+    let offset = app.offset(Place::Exact(newest), pattern.shape());
+    Ok((session.renew(&app).await, [(NEXT_OFFSET, offset)], UNBUFFERED, [JSON]))
+}
+
+/// `GET`: a part of a snapshot, or changes (5.5 to 5.7).
+pub(super) async fn read(
+    State(app): State<Arc<App>>,
+    mut session: Authenticated,
+    Extension(connection): Extension<Connection>,
+    headers: HeaderMap,
+    StreamPattern(pattern): StreamPattern,
+    Query(query): Query<StreamQuery>,
+) -> Result<Response, Error> {
+    let shape = pattern.shape();
+    let StreamQuery { offset, live, cursor } = query;
+    if live.is_some() && offset.is_none() {
+        return Err(Error::Query("live needs an offset"));
+    }
+    let offset = offset.unwrap_or_else(|| START.to_owned());
+    let begin = match &*offset {
+        START | NOW => Begin::Now,
+        text => Begin::At(Offset::parse(text, shape)?),
+    };
+    let initial = offset == START;
+    let format = MessageFormat::State;
+    let stream = Stream { format, begin, initial, marks: false, pattern: Some(pattern) };
+    let Some(live) = live else {
+        let mut subscriber = app.hub.subscribe(session.client, &stream).await?;
+        let mut part = Part::new(&app, shape, &subscriber, &offset);
+        if offset != NOW {
+            part.fill(&mut subscriber).await?;
+        }
+        let renewed = session.renew(&app).await;
+        // Not for `now`: the tail moves.
+        let etag = (offset != NOW).then(|| format!("\"{offset}:{}\"", part.position.offset));
+        return Ok((renewed, part.response(etag, &headers)?).into_response());
+    };
+    let opened = OpenStream::new(&app, &session, &connection, &stream).await;
+    let opened = opened.map_err(|error| match error {
+        Error::TooManySockets => Error::TooManyStreams,
+        error => error,
+    })?;
+    let part = Part::new(&app, shape, &opened.subscriber, &offset);
+    let cursor = [(CURSOR, next_cursor(cursor.as_deref()).to_string())];
+    let response = match live {
+        Live::LongPoll => poll(&app, opened, part).await?,
+        Live::Sse => events(app.clone(), opened, part.position, connection, &cursor[0].1),
+    };
+    Ok((session.renew(&app).await, cursor, response).into_response())
+}
+
+/// Messages that are collected for one response.
+struct Part {
+    position: Position,
+    /// A JSON array without its end.
+    json: Vec<u8>,
+    memory: Option<Permit>,
+    /// Whether the client has everything that was there when the response was made.
+    is_up_to_date: bool,
+}
+
+impl Part {
+    fn new(app: &Arc<App>, shape: Shape, subscriber: &Subscriber, offset: &str) -> Self {
+        let mut position = Position { app: Arc::clone(app), shape, offset: offset.to_owned() };
+        if offset == NOW {
+            position.offset = app.offset(Place::Exact(subscriber.cursor()), shape);
+        }
+        Self { position, json: vec![b'['], memory: None, is_up_to_date: true }
+    }
+
+    /// Takes messages until the client is up to date, or the part is long enough.
+    async fn fill(&mut self, subscriber: &mut Subscriber) -> Result<(), Error> {
+        let newest = subscriber.head();
+        loop {
+            self.position.advance(subscriber);
+            self.is_up_to_date = subscriber.has_state_since(newest);
+            let is_place = subscriber.place().is_some();
+            if self.is_up_to_date || is_place && self.json.len() >= PART_BYTES {
+                return Ok(());
+            }
+            let mut burst = Burst::new();
+            let next = timeout(PART_TIMEOUT, subscriber.next(&mut burst)).await;
+            next.map_err(|_| StoreError::DispatchTimeout)??;
+            self.add(&burst)?;
+        }
+    }
+
+    fn add(&mut self, burst: &Burst) -> Result<(), StoreError> {
+        for frame in burst {
+            if self.json.len() > 1 {
+                self.json.push(b',');
+            }
+            self.json.extend_from_slice(&frame.json);
+        }
+        let memory = &self.position.app.response_memory;
+        let is_held = memory.grow(&mut self.memory, self.json.len());
+        if is_held { Ok(()) } else { Err(StoreError::Overloaded) }
+    }
+
+    fn response(mut self, etag: Option<String>, headers: &HeaderMap) -> Result<Response, Error> {
+        self.json.push(b']');
+        drop(self.memory);
+        let Position { app, offset, .. } = self.position;
+        let json = app.response_memory.hold(self.json).ok_or(StoreError::Overloaded)?;
+        let known = headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+        let body = if etag.is_some() && known == etag.as_deref() {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else {
+            ([JSON], json).into_response()
+        };
+        let up_to_date = self.is_up_to_date.then_some([(UP_TO_DATE, "true")]);
+        let etag = etag.map(|etag| [(header::ETAG, etag)]);
+        Ok(([(NEXT_OFFSET, offset)], etag, up_to_date, UNBUFFERED, body).into_response())
+    }
+}
+
+/// Waits for messages. 204 if there are none in time (5.6).
+async fn poll(app: &App, opened: OpenStream, mut part: Part) -> Result<Response, Error> {
+    let OpenStream { mut subscriber, open, connected, permit } = opened;
+    let _kept = (connected, permit);
+    let mut burst = Burst::new();
+    let found = async {
+        while burst.is_empty() {
+            subscriber.next(&mut burst).await?;
+        }
+        Ok::<_, StoreError>(())
+    };
+    tokio::select! {
+        found = found => found?,
+        () = sleep(POLL_FOR) => {}
+        () = app.shutdown.cancelled() => {}
+        () = until_session_ends(app, &open) => {}
+    }
+    if burst.is_empty() {
+        subscriber.skip();
+        part.position.advance(&subscriber);
+        let headers = [(NEXT_OFFSET, part.position.offset)];
+        let up_to_date = [(UP_TO_DATE, "true")];
+        return Ok((StatusCode::NO_CONTENT, headers, up_to_date, UNBUFFERED).into_response());
+    }
+    part.add(&burst)?;
+    part.fill(&mut subscriber).await?;
+    part.response(None, &HeaderMap::new())
+}
+
+/// Sends events until the client disconnects, the session ends, the service stops, or
+/// [`STREAM_FOR`] has passed.
+fn events(
+    app: Arc<App>,
+    opened: OpenStream,
+    position: Position,
+    connection: Connection,
+    cursor: &str,
+) -> Response {
+    let OpenStream { subscriber, open, connected, permit } = opened;
+    let ended = async move {
+        tokio::select! {
+            () = app.shutdown.cancelled() => {}
+            () = until_session_ends(&app, &open) => {}
+        }
+    };
+    let messages = Messages {
+        position,
+        cursor: cursor.into(),
+        subscriber,
+        connection,
+        kept_open: None,
+        end: Instant::now() + STREAM_FOR,
+        is_over: false,
+        events: Vec::new().into_iter(),
+        memory: None,
+        _connected: connected,
+        _permit: permit,
+    };
+    let events = stream::unfold(messages, Messages::next).take_until(Box::pin(ended));
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_EVERY));
+    // Later headers replace those of `Sse`.
+    (UNBUFFERED, events).into_response()
+}
+
+/// The messages of one event stream.
+struct Messages {
+    position: Position,
+    cursor: Box<str>,
+    subscriber: Subscriber,
+    connection: Connection,
+    /// From the first event on, because the connection is busy before that.
+    kept_open: Option<KeptOpen>,
+    /// When the stream ends.
+    end: Instant,
+    is_over: bool,
+    /// The events that are not sent yet.
+    events: vec::IntoIter<Event>,
+    /// For the events, unless all streams share their memory.
+    memory: Option<Permit>,
+    _connected: ConnectedClient,
+    _permit: Permit,
+}
+
+impl Messages {
+    async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+        self.kept_open.get_or_insert_with(|| self.connection.keep_open());
+        if let Some(event) = self.events.next() {
+            return Some((Ok(event), self));
+        }
+        if self.is_over {
+            return None;
+        }
+        self.memory = None;
+        let mut burst = Burst::new();
+        let next = tokio::select! {
+            biased;
+            () = sleep_until(self.end) => {
+                // A last event tells the client how far it is, so that it continues cheaply.
+                self.is_over = true;
+                self.subscriber.skip();
+                Ok(0)
+            }
+            next = self.subscriber.next(&mut burst) => next,
+        };
+        match next {
+            Ok(0) => {}
+            Ok(bytes) => {
+                // The budget counts and logs the rejection. The client connects again.
+                self.memory = Some(self.position.app.socket_memory.take(bytes)?);
+            }
+            Err(error) => {
+                tracing::error!(cause = %error, "event stream closed");
+                return None;
+            }
+        }
+        self.position.advance(&self.subscriber);
+        let control = self.control();
+        let data = (!burst.is_empty()).then(|| data(&burst));
+        self.events = data.into_iter().chain([control]).collect::<Vec<_>>().into_iter();
+        let event = self.events.next()?;
+        Some((Ok(event), self))
+    }
+
+    fn control(&self) -> Event {
+        let Self { position, cursor, subscriber, .. } = self;
+        let up_to_date = if subscriber.is_up_to_date() { ",\"upToDate\":true" } else { "" };
+        let offset = &position.offset;
+        Event::default().event("control").data(format!(
+            "{{\"streamNextOffset\":\"{offset}\",\"streamCursor\":\"{cursor}\"{up_to_date}}}"
+        ))
+    }
+}
+
+fn data(burst: &Burst) -> Event {
+    let messages: Vec<_> = burst.iter().map(|frame| &*frame.json).collect();
+    let messages = messages.join(&b',');
+    Event::default().event("data").data(format!("[{}]", String::from_utf8_lossy(&messages)))
+}
+
+/// The value of `Stream-Cursor`: the number of the interval of 20 s since October 2024, or more than
+/// the client has sent (8.1).
+fn next_cursor(sent: Option<&str>) -> u64 {
+    let seconds = u64::try_from(now() / 1000).unwrap_or_default();
+    let interval = seconds.saturating_sub(1_728_432_000) / 20;
+    let sent = sent.and_then(|sent| sent.parse::<u64>().ok());
+    match sent.filter(|&sent| sent >= interval) {
+        Some(sent) => sent.saturating_add(rand::random_range(1..=180)),
+        None => interval,
     }
 }

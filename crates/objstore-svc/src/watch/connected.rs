@@ -1,4 +1,4 @@
-//! The clients with a stream (a socket, or `GET /events`) of this process, so that their presence
+//! The clients with a stream (a socket, or a live `GET /streams`) of this process, so that their presence
 //! objects stay.
 
 use std::{

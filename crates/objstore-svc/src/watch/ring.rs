@@ -3,8 +3,11 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::domain::{Cause, Entry, Key, Object, Record, Revision, Sight, write_key};
+use crate::domain::{
+    Cause, ETag, Entry, EpochId, Object, Record, Revision, Sight, write_key, write_string,
+};
 
 /// Limit of the ring, in bytes as [`cost`] counts them.
 const RING_BYTES: usize = 32 * 1024 * 1024;
@@ -12,13 +15,15 @@ const RING_BYTES: usize = 32 * 1024 * 1024;
 /// Bytes counted for each record in addition to its texts.
 const OVERHEAD: usize = 256;
 
-/// The format of a socket's messages.
+/// The format of a stream's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageFormat {
     /// The object that was set, alone. Deletions are not pushed.
     Objects,
     /// `{"Revision":n,"Event":"set"|"delete","Object":{…}}`.
     Events,
+    /// Those of the State protocol: `{"type":…,"key":…,"value":…,"headers":{…}}`.
+    State,
 }
 
 /// How a record changes the objects that a client may see.
@@ -47,24 +52,22 @@ impl Change {
     }
 
     pub(super) fn is_sent(self, format: MessageFormat) -> bool {
-        self == Self::Set || format == MessageFormat::Events
+        self == Self::Set || format != MessageFormat::Objects
     }
 }
 
 /// A message to a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
-    /// The kind of the message: `set`, `delete`, `reset`, `synced` or `mark`.
-    pub(crate) event: &'static str,
     /// The revision that the message shows.
     pub(crate) revision: Revision,
-    /// The revision that a client can resume after, once it has received this message.
-    pub(crate) resume: Option<Revision>,
     pub(crate) json: Bytes,
 }
 
 /// The newest records, without gaps. Drops the oldest when it exceeds [`RING_BYTES`].
 pub(super) struct Ring {
+    /// The epoch of the records.
+    pub(super) epoch: EpochId,
     slots: VecDeque<Slot>,
     /// The revision before the first slot's.
     before: Revision,
@@ -76,11 +79,12 @@ pub(super) struct Slot {
     record: Arc<Record>,
     object: Option<Frame>,
     event: Option<Frame>,
+    state: Option<Frame>,
 }
 
 impl Ring {
-    pub(super) fn new(revision: Revision) -> Self {
-        Self { slots: VecDeque::new(), before: revision, bytes: 0 }
+    pub(super) fn new(epoch: EpochId, revision: Revision) -> Self {
+        Self { epoch, slots: VecDeque::new(), before: revision, bytes: 0 }
     }
 
     /// The newest revision that was pushed to the ring.
@@ -90,7 +94,7 @@ impl Ring {
 
     pub(super) fn push(&mut self, record: Arc<Record>) {
         self.bytes += cost(&record);
-        self.slots.push_back(Slot { record, object: None, event: None });
+        self.slots.push_back(Slot { record, object: None, event: None, state: None });
         while self.bytes > RING_BYTES
             && let Some(slot) = self.slots.pop_front()
         {
@@ -114,19 +118,25 @@ impl Ring {
 
 impl Slot {
     /// The message for a client that may see these objects; `None` if it gets none.
-    pub(super) fn frame(&mut self, format: MessageFormat, sight: &Sight) -> Option<Frame> {
+    pub(super) fn frame(
+        &mut self,
+        epoch: EpochId,
+        format: MessageFormat,
+        sight: &Sight,
+    ) -> Option<Frame> {
         let cached = match format {
             MessageFormat::Objects => &mut self.object,
             MessageFormat::Events => &mut self.event,
+            MessageFormat::State => &mut self.state,
         };
         // Without rules, the record need not be read: this is the path of most messages.
         if cached.is_none() || !sight.is_unlimited() {
             let change = Change::of(&self.record.entry, sight)?;
             if change == Change::Hide {
-                return change_frame(&self.record, change, format);
+                return change_frame(epoch, &self.record, change, format);
             }
             if cached.is_none() {
-                *cached = change_frame(&self.record, change, format);
+                *cached = change_frame(epoch, &self.record, change, format);
             }
         }
         cached.clone()
@@ -135,86 +145,161 @@ impl Slot {
 
 fn cost(record: &Record) -> usize {
     // The record and a frame in each format.
-    OVERHEAD + 3 * record.entry.size()
+    OVERHEAD + 4 * record.entry.size()
 }
 
 /// The message for a client that may see these objects; `None` if it gets none.
-pub(super) fn frame(record: &Record, format: MessageFormat, sight: &Sight) -> Option<Frame> {
-    change_frame(record, Change::of(&record.entry, sight)?, format)
+pub(super) fn frame(
+    epoch: EpochId,
+    record: &Record,
+    format: MessageFormat,
+    sight: &Sight,
+) -> Option<Frame> {
+    change_frame(epoch, record, Change::of(&record.entry, sight)?, format)
 }
 
-fn change_frame(record: &Record, change: Change, format: MessageFormat) -> Option<Frame> {
+fn change_frame(
+    epoch: EpochId,
+    record: &Record,
+    change: Change,
+    format: MessageFormat,
+) -> Option<Frame> {
     if !change.is_sent(format) {
         return None;
     }
-    let revision = record.revision;
-    let frame = match (&record.entry, change) {
-        (Entry::Set(object, _), Change::Set) => object_frame("set", None, revision, object, format),
-        (Entry::Set(object, _), _) => hidden_frame(revision, &object.key),
-        (Entry::Delete(object, cause), _) => {
-            let cause = cause.map(Cause::as_str);
-            object_frame("delete", cause, revision, object, format)
-        }
+    let (object, change) = match (&record.entry, change) {
+        (Entry::Set(object, _), Change::Set) => (object, Shown::Update),
+        (Entry::Set(object, _), _) => (object, Shown::Delete(Some(HIDDEN))),
+        (Entry::Delete(object, cause), _) => (object, Shown::Delete(cause.map(Cause::as_str))),
         _ => return None,
     };
-    Some(Frame { resume: Some(revision), ..frame })
+    Some(object_frame(epoch, record.revision, change, object, format))
+}
+
+/// The cause of a deletion that shows only the key: the client may see neither the new value nor the
+/// new owner.
+const HIDDEN: &str = "hidden";
+
+/// What a message says about an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// Its current value, which the client may not have.
+    Current,
+    /// A new value.
+    Update,
+    /// It is deleted, with a cause unless a client has deleted it.
+    Delete(Option<&'static str>),
 }
 
 /// The message for the current value of an object. `revision` is that of its last set.
-pub(super) fn current_frame(revision: Revision, object: &Object, format: MessageFormat) -> Frame {
-    object_frame("set", None, revision, object, format)
+pub(super) fn current_frame(
+    epoch: EpochId,
+    revision: Revision,
+    object: &Object,
+    format: MessageFormat,
+) -> Frame {
+    object_frame(epoch, revision, Shown::Current, object, format)
 }
 
 /// The message before a reset: the stream will send current values instead of changes.
-pub(super) fn reset_frame(revision: Revision) -> Frame {
-    Frame { resume: None, ..state_frame("reset", revision) }
+pub(super) fn reset_frame(revision: Revision, format: MessageFormat) -> Frame {
+    match format {
+        MessageFormat::State => control_frame("reset", revision),
+        _ => position_frame("reset", revision),
+    }
 }
 
 /// The message after the current values: the client has the state of `revision`.
 pub(super) fn synced_frame(revision: Revision) -> Frame {
-    state_frame("synced", revision)
+    position_frame("synced", revision)
 }
 
 /// The message that everything up to `revision` has been sent.
 pub(super) fn mark_frame(revision: Revision) -> Frame {
-    state_frame("mark", revision)
+    position_frame("mark", revision)
 }
 
-fn state_frame(event: &'static str, revision: Revision) -> Frame {
+fn position_frame(event: &'static str, revision: Revision) -> Frame {
     let json = format!("{{\"Event\":\"{event}\",\"Revision\":{revision}}}").into();
-    Frame { event, revision, resume: Some(revision), json }
+    Frame { revision, json }
 }
 
-/// A deletion that shows only the key: the client may see neither the new value nor the new owner.
-fn hidden_frame(revision: Revision, key: &Key) -> Frame {
-    let event = "delete";
-    let mut json = format!(
-        "{{\"Revision\":{revision},\"Event\":\"{event}\",\"Cause\":\"hidden\",\"Object\":{{\"Key\":"
-    )
-    .into_bytes();
-    write_key(key.parts(), &mut json);
-    json.extend_from_slice(b"}}");
-    Frame { event, revision, resume: None, json: json.into() }
+/// A control message of the State protocol.
+pub(super) fn control_frame(control: &'static str, revision: Revision) -> Frame {
+    let json = format!("{{\"headers\":{{\"control\":\"{control}\"}}}}").into();
+    Frame { revision, json }
 }
 
 fn object_frame(
-    event: &'static str,
-    cause: Option<&'static str>,
+    epoch: EpochId,
     revision: Revision,
+    shown: Shown,
     object: &Object,
     format: MessageFormat,
 ) -> Frame {
     let mut json = Vec::new();
     match format {
         MessageFormat::Objects => object.write_json(&mut json),
-        MessageFormat::Events => {
-            let cause = cause.map(|cause| format!("\"Cause\":\"{cause}\","));
-            let cause = cause.unwrap_or_default();
-            json = format!("{{\"Revision\":{revision},\"Event\":\"{event}\",{cause}\"Object\":")
-                .into();
-            object.write_json(&mut json);
-            json.push(b'}');
+        MessageFormat::Events => write_event(revision, shown, object, &mut json),
+        MessageFormat::State => {
+            let txid = ETag::new(epoch, revision).opaque();
+            write_change(&txid, shown, object, &mut json);
         }
     }
-    Frame { event, revision, resume: None, json: json.into() }
+    Frame { revision, json: json.into() }
+}
+
+fn write_event(revision: Revision, shown: Shown, object: &Object, json: &mut Vec<u8>) {
+    let (event, cause) = match shown {
+        Shown::Current | Shown::Update => ("set", None),
+        Shown::Delete(cause) => ("delete", cause),
+    };
+    let head = format!("{{\"Revision\":{revision},\"Event\":\"{event}\",");
+    json.extend_from_slice(head.as_bytes());
+    if let Some(cause) = cause {
+        json.extend_from_slice(format!("\"Cause\":\"{cause}\",").as_bytes());
+    }
+    json.extend_from_slice(b"\"Object\":");
+    if cause == Some(HIDDEN) {
+        json.extend_from_slice(b"{\"Key\":");
+        write_key(object.key.parts(), json);
+        json.push(b'}');
+    } else {
+        object.write_json(json);
+    }
+    json.push(b'}');
+}
+
+/// The characters that are percent-encoded in a part of a key, so that `/` separates the parts.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A change message of the State protocol, section 4.1. `txid` is the entity tag of the revision, so
+/// that a client can wait for its own set.
+fn write_change(txid: &str, shown: Shown, object: &Object, json: &mut Vec<u8>) {
+    let (operation, cause) = match shown {
+        Shown::Current => ("insert", None),
+        Shown::Update => ("update", None),
+        Shown::Delete(cause) => ("delete", cause),
+    };
+    json.reserve(192 + object.size());
+    let [kind, namespace, name] = object.key.parts();
+    let [namespace, name] = [namespace, name].map(|part| utf8_percent_encode(part, ENCODED));
+    json.extend_from_slice(b"{\"type\":");
+    write_string(kind, json);
+    json.extend_from_slice(format!(",\"key\":\"{namespace}/{name}\",").as_bytes());
+    if !matches!(shown, Shown::Delete(_)) {
+        json.extend_from_slice(b"\"value\":");
+        json.extend_from_slice(object.value.as_bytes());
+        json.push(b',');
+    }
+    let headers = format!("\"headers\":{{\"operation\":\"{operation}\",\"txid\":\"{txid}\"");
+    json.extend_from_slice(headers.as_bytes());
+    if cause != Some(HIDDEN) {
+        json.extend_from_slice(b",\"owner\":");
+        write_string(object.owner.as_str(), json);
+    }
+    if let Some(cause) = cause {
+        json.extend_from_slice(format!(",\"cause\":\"{cause}\"").as_bytes());
+    }
+    json.extend_from_slice(b"}}");
 }

@@ -37,8 +37,8 @@ use tokio::sync::Notify;
 
 use super::ring::{self, Change, Frame, MessageFormat, Ring};
 use crate::domain::{
-    AccessRules, Action, AdoptedRules, ClientId, Entry, Key, Object, Pattern, Record, Revision,
-    Shape, Sight, Watches,
+    AccessRules, Action, AdoptedRules, ClientId, Entry, EpochId, Key, Object, Pattern, Record,
+    Revision, Shape, Sight, Watches,
 };
 
 mod clients;
@@ -143,9 +143,14 @@ pub(super) enum Next {
 }
 
 impl State {
-    pub(super) fn new(revision: Revision, max_ended: usize, rules: Arc<AccessRules>) -> Self {
+    pub(super) fn new(
+        epoch: EpochId,
+        revision: Revision,
+        max_ended: usize,
+        rules: Arc<AccessRules>,
+    ) -> Self {
         Self {
-            ring: Ring::new(revision),
+            ring: Ring::new(epoch, revision),
             rules,
             adopted: AdoptedRules::default(),
             index: HashMap::new(),
@@ -238,8 +243,8 @@ impl State {
     /// Continues after `revision`, although records up to it are missing. Watches may have begun
     /// and ended in these records, so all sockets are lost, and no record reaches their clients.
     /// The clients reconnect, and are read from the store again. Returns the sockets to wake.
-    pub(super) fn start_over(&mut self, revision: Revision) -> Vec<Arc<Notify>> {
-        self.ring = Ring::new(revision);
+    pub(super) fn start_over(&mut self, epoch: EpochId, revision: Revision) -> Vec<Arc<Notify>> {
+        self.ring = Ring::new(epoch, revision);
         self.adopted = AdoptedRules::default();
         self.index.clear();
         self.shapes = [0; 8];
@@ -349,7 +354,7 @@ impl State {
                 client.sight = sight;
                 for &socket in &client.sockets {
                     let socket = &mut self.sockets[socket];
-                    socket.must_reset = socket.format == MessageFormat::Events;
+                    socket.must_reset = socket.format != MessageFormat::Objects;
                 }
             }
         }
@@ -360,7 +365,7 @@ impl State {
 
     /// Wakes every stream of events. Each continues with a reset, or with a mark.
     fn wake_resets(&self, woken: &mut Vec<Arc<Notify>>) {
-        let events = self.sockets.iter().filter(|(_, one)| one.format == MessageFormat::Events);
+        let events = self.sockets.iter().filter(|(_, one)| one.format != MessageFormat::Objects);
         woken.extend(events.map(|(_, socket)| Arc::clone(&socket.wake)));
     }
 
@@ -381,6 +386,11 @@ impl State {
         self.clients[self.sockets[socket].client].newest_watch
     }
 
+    /// The epoch of the records.
+    pub(super) fn epoch(&self) -> EpochId {
+        self.ring.epoch
+    }
+
     /// All open watches, and the newest revision, for a pass over all current objects. The socket
     /// continues after that revision.
     pub(super) fn start_pass(&mut self, socket: usize) -> (Watches, Revision) {
@@ -395,6 +405,25 @@ impl State {
         (self.watches(socket).open_only(), head)
     }
 
+    /// All open watches, for a pass that another stream began. `None` if a reset has to begin instead.
+    pub(super) fn resume_pass(&mut self, socket: usize) -> Option<Watches> {
+        if self.is_reset_due(socket) {
+            return None;
+        }
+        self.sockets[socket].in_pass = true;
+        Some(self.watches(socket).open_only())
+    }
+
+    /// Moves a socket that has nothing to send past the changes that do not concern it. Returns the new
+    /// cursor.
+    pub(super) fn skip(&mut self, socket: usize) -> Option<Revision> {
+        let Socket { live, lost, queue, .. } = &self.sockets[socket];
+        let has_all = *live && !lost && queue.is_empty() && !self.is_reset_due(socket);
+        let head = has_all.then(|| self.head())?;
+        self.advance(socket, head);
+        Some(head)
+    }
+
     /// Records that a socket does not need watches that ended at or before `cursor`.
     pub(super) fn advance(&mut self, socket: usize, cursor: Revision) {
         self.sockets[socket].after = cursor;
@@ -402,7 +431,7 @@ impl State {
     }
 
     fn next_queued(&mut self, socket: usize, burst: &mut Vec<Frame>) -> Next {
-        let head = self.head();
+        let (head, epoch) = (self.head(), self.ring.epoch);
         let socket = &mut self.sockets[socket];
         let mut bytes = 0;
         while burst.len() < BURST_LENGTH
@@ -415,7 +444,8 @@ impl State {
                 return Next::Messages(revision - 1);
             };
             // The rules may have changed since the revision was queued.
-            if let Some(frame) = slot.frame(socket.format, &self.clients[socket.client].sight) {
+            let sight = &self.clients[socket.client].sight;
+            if let Some(frame) = slot.frame(epoch, socket.format, sight) {
                 bytes += frame.json.len();
                 burst.push(frame);
             }
@@ -436,6 +466,7 @@ impl State {
         let Socket { client, format, .. } = self.sockets[socket];
         let client = &self.clients[client];
         let Some(records) = self.ring.after(cursor) else { return Next::Log };
+        let epoch = self.ring.epoch;
         let (mut cursor, mut bytes) = (cursor, 0);
         let mut pushed = Vec::new();
         for record in records.take(SCAN_LENGTH) {
@@ -449,7 +480,7 @@ impl State {
             }
         }
         burst.extend(pushed.into_iter().filter_map(|revision| {
-            self.ring.slot(revision).and_then(|slot| slot.frame(format, &client.sight))
+            self.ring.slot(revision).and_then(|slot| slot.frame(epoch, format, &client.sight))
         }));
         Next::Messages(cursor)
     }
@@ -470,7 +501,7 @@ impl State {
         for record in dispatched {
             cursor = Some(record.revision);
             if is_watched(&client.watches, record) {
-                burst.extend(ring::frame(record, format, &client.sight));
+                burst.extend(ring::frame(self.ring.epoch, record, format, &client.sight));
             }
         }
         if let Some(cursor) = cursor {

@@ -1,5 +1,5 @@
-//! The cursor of one stream, and the source that it reads from. A stream is a socket, or the
-//! response to `GET /events`.
+//! The cursor of one stream, and the source that it reads from. A stream is a socket, or a response
+//! to `GET /streams`.
 //!
 //! [`Subscriber::next`] asks the state of the hub first. If the ring has dropped records after the
 //! cursor, it reads the change log. If that has dropped some, too, it begins a *reset*: it sends
@@ -20,8 +20,8 @@
 //!    it.
 //! 5. **A socket with [`MessageFormat::Objects`] gets only values that were set after its cursor.**
 //!    These include values that were set before the current watch began, because an earlier watch
-//!    may have matched them. A socket with [`MessageFormat::Events`] gets a `reset` message first,
-//!    and then all values, because its client starts over.
+//!    may have matched them. Other streams get a `reset` message first, and then all values, because
+//!    their clients start over.
 //! 6. **A `since` beyond the newest revision begins a reset, too**: the client asks for all current
 //!    values.
 //! 7. **A position of an earlier epoch counts as 0.** So its client gets all current values, with
@@ -29,8 +29,10 @@
 //! 8. **After a pass, the client is behind until the stream has sent all changes that the pass may
 //!    have seen** (`behind_until`): a changed object was left out, and a deleted one was not found.
 //!    Only then does the client have the state of one revision. So before that, the stream sends
-//!    neither `synced` nor `mark`, and no frame is one to resume at. The store may be ahead of the hub
-//!    then, so the hub wakes the stream when it has come so far.
+//!    neither `synced` nor `mark`, and its place is not exact. The store may be ahead of the hub then,
+//!    so the hub wakes the stream when it has come so far.
+//! 9. **A pass of [`MessageFormat::State`] can go on in another stream** ([`Begin::At`]): what a client
+//!    has depends only on its place ([`Place`]).
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -46,11 +48,11 @@ use tokio::{
 
 use super::{
     Begin, Frame, Hub, Stream,
-    ring::{MessageFormat, current_frame, mark_frame, reset_frame, synced_frame},
+    ring::{MessageFormat, control_frame, current_frame, mark_frame, reset_frame, synced_frame},
     state::{Attached, Next},
 };
 use crate::{
-    domain::{ClientId, Key, Pattern, Revision, Watches},
+    domain::{ClientId, Key, Offset, Pattern, Place, Revision, StoredObject, Watches},
     store::{LogPage, StoreError},
 };
 
@@ -81,6 +83,8 @@ pub(crate) struct Subscriber {
     initial: bool,
     /// When the next mark is due. `None` if the stream has no marks.
     mark_at: Option<Instant>,
+    /// Whether the client of [`MessageFormat::State`] knows that it has everything.
+    told: bool,
 }
 
 /// A pass over the current objects that a client watches.
@@ -95,17 +99,19 @@ struct Pass {
     through: Revision,
     /// The cursor at the start. [`MessageFormat::Objects`] gets only values that are newer.
     from: Revision,
-    /// Whether the `reset` message was added to a burst, or is not needed.
-    announced: bool,
+    /// What comes before the first object.
+    opening: Vec<Frame>,
 }
 
 impl Subscriber {
+    /// `newest` is the newest revision of the store. `None` if the place where the stream begins is
+    /// unknown to the store.
     pub(super) fn new(
         hub: Arc<Hub>,
         client: ClientId,
         stream: &Stream,
         attached: Attached,
-        since_is_newer: bool,
+        newest: Option<Revision>,
     ) -> Self {
         let &Stream { format, initial, marks, .. } = stream;
         let Attached { socket, cursor, wake } = attached;
@@ -121,16 +127,29 @@ impl Subscriber {
             behind_until: None,
             initial,
             mark_at,
+            told: false,
         };
-        if since_is_newer {
-            // Rule 6 of the module.
-            subscriber.cursor = 0;
-            subscriber.pass = Some(subscriber.reset());
-        } else if initial && !matches!(stream.begin, Begin::After(_)) {
-            // The client has nothing yet, so there is nothing to reset.
-            subscriber.pass = Some(Pass { announced: true, ..subscriber.reset() });
-        }
+        subscriber.begin(stream, newest);
         subscriber
+    }
+
+    fn begin(&mut self, stream: &Stream, newest: Option<Revision>) {
+        match &stream.begin {
+            _ if newest.is_none() => {
+                // Rule 6 of the module.
+                self.cursor = 0;
+                self.pass = Some(self.reset());
+            }
+            // The client has nothing yet, so there is nothing to reset.
+            Begin::Position | Begin::Now if stream.initial => self.pass = Some(self.snapshot()),
+            Begin::At(Offset { place: Place::Objects { through, after }, .. }) => {
+                let watches = self.hub.state().resume_pass(self.socket);
+                let pass = watches.map(|watches| Pass::new(watches, *through, *through));
+                self.pass = pass.map(|pass| Pass { after: Some(after.clone()), ..pass });
+            }
+            Begin::At(Offset { place: Place::Changes(_), .. }) => self.behind_until = newest,
+            Begin::Position | Begin::Now | Begin::After(_) | Begin::At(_) => {}
+        }
     }
 
     /// [`Self::next`] has returned all pushes up to this revision.
@@ -142,9 +161,52 @@ impl Subscriber {
         Acknowledger { hub: Arc::clone(&self.hub), client: self.client, socket: self.socket }
     }
 
+    /// What the client has after the messages so far. `None` if that is no place to resume at: access
+    /// rules of another process are not known here yet, so the place before is still valid.
+    pub(crate) fn place(&self) -> Option<Place> {
+        if let Some(Pass { through, after, .. }) = &self.pass {
+            let after = after.clone();
+            return after.map(|after| Place::Objects { through: *through, after });
+        }
+        if !self.has_caught_up() {
+            return Some(Place::Changes(self.cursor));
+        }
+        self.hub.state().state_revision(self.socket, self.cursor).map(Place::Exact)
+    }
+
+    /// Moves past the changes that do not concern the client, unless it has messages to come.
+    pub(crate) fn skip(&mut self) {
+        if self.pass.is_none()
+            && let Some(cursor) = self.hub.state().skip(self.socket)
+        {
+            self.cursor = cursor;
+        }
+    }
+
+    /// The newest revision of the hub.
+    pub(crate) fn head(&self) -> Revision {
+        self.hub.state().head()
+    }
+
+    /// Whether the client has the state of `revision`, or of a later one.
+    pub(crate) fn has_state_since(&self, revision: Revision) -> bool {
+        matches!(self.place(), Some(Place::Exact(_))) && self.cursor >= revision
+    }
+
+    /// Whether the client has everything that the hub has.
+    pub(crate) fn is_up_to_date(&self) -> bool {
+        self.has_state_since(self.head())
+    }
+
+    /// Whether the changes that a pass may have left out were sent: rule 8 of the module.
+    fn has_caught_up(&self) -> bool {
+        self.behind_until.is_none_or(|until| self.cursor >= until)
+    }
+
     /// Waits for messages and adds them to `burst`, which must be empty. Returns the bytes of those
     /// that are not in the ring, which all streams share. Cancel safe: a later call returns the same
-    /// messages. Fails if the store cannot be read, or with
+    /// messages. With [`MessageFormat::State`], it also returns when the client has everything, and
+    /// `burst` may be empty then. Fails if the store cannot be read, or with
     /// [`StoreError::SocketLost`] if the socket has to be closed.
     pub(crate) async fn next(&mut self, burst: &mut Burst) -> Result<usize, StoreError> {
         loop {
@@ -173,8 +235,13 @@ impl Subscriber {
             self.add_state(burst);
             if !burst.is_empty() {
                 self.hub.pushes.fetch_add(burst.len().try_into().unwrap_or(0), Ordering::Relaxed);
+                self.told = self.format == MessageFormat::State && self.is_up_to_date();
                 let bytes = burst.iter().map(|frame| frame.json.len());
                 return Ok(if is_shared { 0 } else { bytes.sum() });
+            }
+            if self.format == MessageFormat::State && !self.told && self.is_up_to_date() {
+                self.told = true;
+                return Ok(0);
             }
             if is_idle {
                 if let Some(until) = self.behind_until.filter(|&until| self.cursor < until) {
@@ -201,22 +268,10 @@ impl Subscriber {
     /// Adds `synced` or `mark` if the client has the state of one revision: rule 8 of the module, and
     /// rule 6 of `state.rs`.
     fn add_state(&mut self, burst: &mut Burst) {
-        if self.format == MessageFormat::Objects {
+        if self.format != MessageFormat::Events {
             return;
         }
-        let has_caught_up = self.behind_until.is_none_or(|until| self.cursor >= until);
-        let is_complete = self.pass.is_none() && has_caught_up;
-        let revision = {
-            let state = self.hub.state();
-            let state_revision =
-                |revision| state.state_revision(self.socket, revision).filter(|_| is_complete);
-            for frame in burst.iter_mut() {
-                let is_after_pass = self.behind_until.is_some();
-                frame.resume = frame.resume.filter(|_| !is_after_pass).and_then(state_revision);
-            }
-            state_revision(self.cursor)
-        };
-        let Some(revision) = revision else { return };
+        let Some(Place::Exact(revision)) = self.place() else { return };
         let is_synced = self.behind_until.take().is_some() && self.initial;
         let is_due = |mark_at| !burst.is_empty() || Instant::now() >= mark_at;
         if is_synced {
@@ -242,9 +297,18 @@ impl Subscriber {
     }
 
     fn reset(&self) -> Pass {
+        let mut pass = self.snapshot();
+        if self.format != MessageFormat::Objects {
+            pass.opening.insert(0, reset_frame(pass.through, self.format));
+        }
+        pass
+    }
+
+    fn snapshot(&self) -> Pass {
         let (watches, head) = self.hub.state().start_pass(self.socket);
-        let announced = self.format == MessageFormat::Objects;
-        Pass { announced, ..Pass::new(watches, head, self.cursor) }
+        let start = control_frame("snapshot-start", head);
+        let opening = if self.format == MessageFormat::State { vec![start] } else { Vec::new() };
+        Pass { opening, ..Pass::new(watches, head, self.cursor) }
     }
 
     fn pass_of_new_watches(&self) -> Pass {
@@ -255,37 +319,40 @@ impl Subscriber {
     /// Reads one page of the pass.
     async fn next_of_pass(&mut self, burst: &mut Burst) -> Result<(), StoreError> {
         let Some(pass) = &mut self.pass else { return Ok(()) };
-        if !pass.announced {
-            burst.push(reset_frame(pass.through));
-            pass.announced = true;
-            return Ok(());
-        }
-        let Some(pattern) = pass.patterns.last() else {
-            let newest = self.hub.store.client(self.client).await?.revision;
-            self.cursor = pass.through;
-            self.pass = None;
-            self.behind_until = Some(newest);
-            return Ok(());
+        let Hub { store, .. } = &*self.hub;
+        let (objects, more) = match pass.patterns.last() {
+            Some(pattern) => {
+                let page = store.find(pattern, pass.after.as_ref(), None, PASS_PAGE).await?;
+                (page.objects, page.more)
+            }
+            None => (Vec::new(), false),
         };
-        let page = self.hub.store.find(pattern, pass.after.as_ref(), None, PASS_PAGE).await?;
-        let last = page.objects.last().map(|stored| stored.object.key.clone());
-        {
+        let is_last = !more && pass.patterns.len() <= 1;
+        let newest = if is_last { Some(store.client(self.client).await?.revision) } else { None };
+        let last = objects.last().map(|stored| stored.object.key.clone());
+        burst.append(&mut pass.opening);
+        if let Some(pattern) = pass.patterns.last() {
             let state = self.hub.state();
-            for stored in page.objects {
-                let key = &stored.object.key;
-                if pass.includes(pattern, key, stored.revision, self.format)
-                    && state.shows(self.socket, &stored.object)
+            for StoredObject { object, revision, .. } in objects {
+                if pass.includes(pattern, &object.key, revision, self.format)
+                    && state.shows(self.socket, &object)
                 {
-                    burst.push(current_frame(stored.revision, &stored.object, self.format));
+                    burst.push(current_frame(state.epoch(), revision, &object, self.format));
                 }
             }
         }
-        match last.filter(|_| page.more) {
-            Some(key) => pass.after = Some(key),
-            None => {
-                pass.after = None;
-                pass.patterns.pop();
+        if let Some(newest) = newest {
+            if self.format == MessageFormat::State {
+                burst.push(control_frame("snapshot-end", pass.through));
             }
+            self.cursor = pass.through;
+            self.pass = None;
+            self.behind_until = Some(newest);
+        } else if more {
+            pass.after = last;
+        } else {
+            pass.after = None;
+            pass.patterns.pop();
         }
         Ok(())
     }
@@ -313,7 +380,7 @@ impl Pass {
         let mut patterns: Vec<Pattern> =
             watches.open().map(|(pattern, _)| pattern.clone()).collect();
         patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.shape()));
-        Self { watches, patterns, after: None, through, from, announced: true }
+        Self { watches, patterns, after: None, through, from, opening: Vec::new() }
     }
 
     /// Whether the value of `key`, which `revision` set, is pushed while `pattern` is read: rules 3

@@ -142,7 +142,7 @@ mod tests {
     fn a_current_object_is_acknowledged_only_up_to_the_cursor() {
         let halves = Halves::new(Acknowledgement::Manual);
         let acknowledge = |revision: Revision| halves.parse(&format!(r#"{{"Ack":{revision}}}"#));
-        let frame = Frame { event: "set", revision: 9, resume: None, json: "{}".into() };
+        let frame = Frame { revision: 9, json: "{}".into() };
         halves.allow(&vec![frame], 4);
         assert_eq!([3, 9, 10].map(acknowledge), [Some(3), Some(4), None]);
         halves.allow(&Burst::new(), 12);

@@ -73,7 +73,7 @@ impl State {
 
     fn attach_socket(&mut self, slot: usize, stream: &Stream, start: Revision) -> Attached {
         let wake = Arc::new(Notify::new());
-        let resumes = !stream.initial || matches!(stream.begin, Begin::After(_));
+        let resumes = !stream.initial || !matches!(stream.begin, Begin::Position | Begin::Now);
         let saw_other_rules = resumes && start < self.adopted.revision || !self.is_settled();
         let socket = self.sockets.insert(Socket {
             client: slot,
@@ -85,7 +85,7 @@ impl State {
             queue: VecDeque::new(),
             wake: Arc::clone(&wake),
             wake_at: None,
-            must_reset: stream.format == MessageFormat::Events && saw_other_rules,
+            must_reset: stream.format != MessageFormat::Objects && saw_other_rules,
             in_pass: false,
             lost: false,
         });

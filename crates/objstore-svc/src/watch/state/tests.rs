@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::{
-    domain::{Owner, Value},
+    domain::{EpochId, Owner, Value},
     store::ClientState,
     watch::{Begin, Stream},
 };
@@ -36,7 +36,10 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Self { state: State::new(0, MAX_ENDED, Arc::default()), woken: Vec::new() }
+        Self {
+            state: State::new(EpochId::default(), 0, MAX_ENDED, Arc::default()),
+            woken: Vec::new(),
+        }
     }
 
     fn attach(&mut self, watches: Watches, position: Revision) -> usize {
@@ -176,7 +179,7 @@ fn a_reset_for_new_rules_is_acknowledged_after_its_end() {
 #[test]
 fn rules_read_before_missed_records_are_read_again() {
     let mut fixture = Fixture::new();
-    fixture.state.start_over(5);
+    fixture.state.start_over(EpochId::default(), 5);
     let stream = stream(MessageFormat::Events);
     for (revision, is_new) in [(4, false), (5, true)] {
         let attached =

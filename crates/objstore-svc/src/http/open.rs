@@ -1,0 +1,69 @@
+//! What sockets and the live responses to `GET /streams` share.
+
+use std::{sync::Arc, time::Duration};
+
+use common::{limits::Permit, serve::Connection};
+use tokio::time::sleep;
+
+use super::{App, Error, session::Authenticated};
+use crate::{
+    store::now,
+    watch::{ConnectedClient, OpenSocket, Stream, Subscriber},
+};
+
+/// Time between two checks whether the session of a stream has ended.
+const CHECK_SESSION: Duration = Duration::from_mins(5);
+
+/// A stream of changes to a client.
+pub(super) struct OpenStream {
+    pub(super) subscriber: Subscriber,
+    /// Keeps the stream in the list of its session.
+    pub(super) open: OpenSocket,
+    /// Keeps the presence objects of its client.
+    pub(super) connected: ConnectedClient,
+    /// For the connection, because a stream uses it for long.
+    pub(super) permit: Permit,
+}
+
+impl OpenStream {
+    pub(super) async fn new(
+        app: &Arc<App>,
+        session: &Authenticated,
+        connection: &Connection,
+        stream: &Stream,
+    ) -> Result<Self, Error> {
+        let permit = connection.upgrade().ok_or(Error::TooManySockets)?;
+        let open = app.open_sockets.add(session.token);
+        let connected = app.connected.add(session.client);
+        // A logout before this line is found here. One after it finds the stream.
+        if app.store.session(session.token, now()).await?.is_none() {
+            return Err(Error::Unauthenticated);
+        }
+        let subscriber = app.hub.subscribe(session.client, stream).await?;
+        session.mark_used(app).await;
+        Ok(Self { subscriber, open, connected, permit })
+    }
+}
+
+/// Extends the session while its stream is open, since an open stream counts as use. Returns when
+/// the session has ended: at once after a logout at this process, after [`CHECK_SESSION`] after a
+/// logout at another one.
+pub(super) async fn until_session_ends(app: &App, open: &OpenSocket) {
+    let every = CHECK_SESSION.min(app.lifetime.extend_every() / 2);
+    while open.logout.run_until_cancelled(sleep(every)).await.is_some() {
+        // In boxes, because an idle stream should take little memory.
+        let session = match Box::pin(app.store.session(open.token, now())).await {
+            Ok(Some(session)) => session,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::warn!(cause = %error, "could not check the session");
+                continue;
+            }
+        };
+        if app.lifetime.must_extend(session, now())
+            && let Err(error) = Box::pin(app.store.extend(open.token, now())).await
+        {
+            tracing::warn!(cause = %error, "could not extend the session");
+        }
+    }
+}
