@@ -38,7 +38,7 @@ use std::{
 use tokio::{
     sync::{Notify, watch},
     task::yield_now,
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use crate::{
@@ -64,6 +64,9 @@ use state::State;
 
 /// Number of records, plus revisions queued to sockets, after which the dispatcher yields.
 const DISPATCH_BATCH: usize = 8192;
+
+/// Within this time, streams that show other objects by new access rules are reset.
+const RESETS_WITHIN: Duration = Duration::from_secs(3);
 
 /// How long a new socket waits until committed changes are dispatched.
 const DISPATCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -154,9 +157,11 @@ impl Hub {
         self.dispatched.send_replace(None);
     }
 
-    /// Applies new access rules to all streams at once.
+    /// Applies new access rules to all streams at once. The resets that follow are spread over
+    /// [`RESETS_WITHIN`], because each reads all objects that a client watches.
     pub(crate) fn set_rules(&self, rules: Arc<AccessRules>) {
-        wake(self.state().set_rules(rules));
+        let reset_at = || Instant::now() + RESETS_WITHIN.mul_f64(rand::random());
+        wake(self.state().set_rules(rules, reset_at));
     }
 
     fn dispatch(&self, records: &mut impl Iterator<Item = Record>) -> Vec<Arc<Notify>> {

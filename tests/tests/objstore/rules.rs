@@ -500,7 +500,7 @@ async fn a_reload_under_load_drops_no_stream() {
                         objects.clear();
                         resets += 1;
                     }
-                    Event::Mark(_) if objects.contains_key(&parts(&last())) => {
+                    Event::Mark(_) if is_exact && objects.contains_key(&parts(&last())) => {
                         return (objects, resets);
                     }
                     // Between new rules and their record, marks are only for resuming.
@@ -647,6 +647,41 @@ async fn a_stream_resumes_unless_a_restart_brought_other_rules() {
             }
         }
         offset = part.offset;
+    }
+}
+
+#[tokio::test]
+async fn new_rules_reset_only_streams_that_show_other_objects() {
+    let rules = |types: &[&str], generation: usize| {
+        let rule = |kind: &&str| {
+            format!("[[rule]]\nwho = [\"*\"]\nmay = {ACTIONS:?}\nType = \"{kind}\"\n")
+        };
+        let probe = format!("probe\"\nName = \"{generation}");
+        types.iter().chain([&&*probe]).map(rule).collect::<String>()
+    };
+    let file = rules_file(&rules(&["board"], 0));
+    let service = service(&file).await;
+    let client = service.client().await;
+    let [board, all] = ["board", ""].map(|kind| Key::new(kind, "", ""));
+    client.watch(&board).await;
+    let object = Object::new(&Key::new("board", "a", "a"), "{}");
+    let mut socket = client.socket_with("?events=true").await;
+    let set = revision(&client.set(&object).await);
+    assert_eq!(socket.next_event().await, Event::Set(set, object.clone()));
+    let mut of_board = client.stream(&board, "now").await;
+    let mut of_all = client.stream(&all, "now").await;
+    for (generation, types) in
+        [&["board", "hand"][..], &["hand", "board", "board"]].iter().enumerate()
+    {
+        file.replace(&rules(types, generation + 1));
+        applied(&client, &(generation + 1).to_string()).await;
+        let changed = object.numbered(generation);
+        let set = revision(&client.set(&changed).await);
+        assert_eq!(of_board.next_change().await, Change::Update(set, changed.clone()));
+        assert_eq!(socket.next_event().await, Event::Set(set, changed.clone()));
+        // The probe of each generation is an object that only this stream could show.
+        while of_all.next_change().await != Change::Reset {}
+        while of_all.next_change().await != Change::SnapshotEnd {}
     }
 }
 

@@ -16,13 +16,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{ClientId, Key, Owner, Refusal, Revision};
+use super::{ClientId, Key, Owner, Pattern, Refusal, Revision};
 
 /// Maximum number of rules. Each client with an open stream keeps a list of its rules.
 pub(crate) const MAX_RULES: usize = 1000;
@@ -73,17 +73,32 @@ impl Who {
 }
 
 /// The keys of a rule: type, namespace and name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KeyRule(pub(crate) [PartRule; 3]);
 
 impl KeyRule {
     fn matches(&self, parts: [&str; 3]) -> bool {
         self.0.iter().zip(parts).all(|(rule, part)| rule.matches(part))
     }
+
+    /// Whether it matches a key of a pattern with these parts.
+    fn meets(&self, pattern: [&str; 3]) -> bool {
+        let mut pairs = self.0.iter().zip(pattern);
+        pairs.all(|(rule, part)| part.is_empty() || rule.matches(part))
+    }
+
+    /// Whether it matches every key of the pattern that `other` matches.
+    fn covers(&self, other: &Self, pattern: [&str; 3]) -> bool {
+        let mut rules = self.0.iter().zip(&other.0).zip(pattern);
+        rules.all(|((rule, other), part)| match part {
+            "" => rule.covers(other),
+            part => rule.matches(part),
+        })
+    }
 }
 
 /// One part of the keys of a rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum PartRule {
     Any,
     Equal(Box<str>),
@@ -107,10 +122,23 @@ impl PartRule {
             Self::Prefix(prefix) => part.starts_with(&**prefix),
         }
     }
+
+    /// Whether it matches every part that `other` matches.
+    fn covers(&self, other: &Self) -> bool {
+        match other {
+            Self::Any => *self == Self::Any,
+            Self::Equal(text) => self.matches(text),
+            Self::Prefix(prefix) => match self {
+                Self::Any => true,
+                Self::Equal(_) => false,
+                Self::Prefix(shorter) => prefix.starts_with(&**shorter),
+            },
+        }
+    }
 }
 
 /// The extent of an allowed action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Permit {
     /// On every object.
     Always,
@@ -226,13 +254,66 @@ impl AccessRules {
 pub(crate) struct Sight {
     client: ClientId,
     /// `None`: all objects.
-    rules: Option<Vec<(Permit, Arc<KeyRule>)>>,
+    rules: Option<Vec<SightRule>>,
 }
+
+type SightRule = (Permit, Arc<KeyRule>);
+
+/// The rule that allows everything.
+static EVERYTHING: LazyLock<[SightRule; 1]> = LazyLock::new(|| {
+    let any = KeyRule([PartRule::Any, PartRule::Any, PartRule::Any]);
+    [(Permit::Always, Arc::new(any))]
+});
+
+/// Maximum number of patterns for which [`Sight::differs`] compares rules.
+const MAX_COMPARED: usize = 100;
 
 impl Sight {
     /// Whether every object is in it.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.rules.is_none()
+    }
+
+    /// Whether another sight of the client may have other objects of these patterns. A rule that other
+    /// rules cover makes no difference.
+    ///
+    /// Rules that only together are the same as others count as a difference, and so does every
+    /// difference for a client with more than [`MAX_COMPARED`] patterns: comparing costs time.
+    pub(crate) fn differs<'a>(
+        &self,
+        other: &Self,
+        patterns: impl Iterator<Item = &'a Pattern>,
+    ) -> bool {
+        let (lost, new) = (self.uncovered(other), other.uncovered(self));
+        if lost.is_empty() && new.is_empty() {
+            return false;
+        }
+        let differs_in = |pattern: [&str; 3]| {
+            let is_uncovered =
+                |rule: &&SightRule, by: &Self| rule.1.meets(pattern) && !by.covers(rule, pattern);
+            lost.iter().any(|rule| is_uncovered(rule, other))
+                || new.iter().any(|rule| is_uncovered(rule, self))
+        };
+        let mut patterns = patterns.enumerate();
+        patterns.any(|(index, pattern)| index >= MAX_COMPARED || differs_in(pattern.parts()))
+    }
+
+    fn rules(&self) -> &[SightRule] {
+        self.rules.as_deref().unwrap_or(&*EVERYTHING)
+    }
+
+    /// The rules that `other` does not cover.
+    fn uncovered(&self, other: &Self) -> Vec<&SightRule> {
+        let same: HashSet<_> = other.rules().iter().collect();
+        let others = self.rules().iter().filter(|rule| !same.contains(rule));
+        others.filter(|rule| !other.covers(rule, [""; 3])).collect()
+    }
+
+    /// Whether it has all objects of the pattern that a rule has.
+    fn covers(&self, (permit, keys): &SightRule, pattern: [&str; 3]) -> bool {
+        self.rules().iter().any(|(known, known_keys)| {
+            (*known == Permit::Always || known == permit) && known_keys.covers(keys, pattern)
+        })
     }
 
     pub(crate) fn has(&self, key: &Key, owner: &Owner) -> bool {
@@ -334,5 +415,55 @@ mod tests {
                 assert_eq!(rules.sight(client, Action::Watch).has(&key, &owner), allowed);
             }
         }
+    }
+
+    #[test]
+    fn sights_differ_only_in_patterns_where_they_show_other_objects() {
+        let sight = |rules: &[(bool, &str, &str)]| {
+            let rules = rules.iter().map(|&(is_owner, kind, namespace)| {
+                let who = if is_owner { owner() } else { only(ALICE) };
+                rule(who, &[Action::Watch], [kind, namespace, "*"])
+            });
+            AccessRules::new(rules.collect(), b"").sight(client(ALICE), Action::Watch)
+        };
+        let patterns = [["", ""], ["board", ""], ["", "a"], ["board", "a"], ["hand", "b"]];
+        let base = [(false, "board", "*"), (true, "hand", "*"), (false, "*", "pub*")];
+        let everything = AccessRules::default().sight(client(ALICE), Action::Watch);
+        let (board, own) = ((false, "board", "*"), (true, "hand", "*"));
+        for (others, expected) in [
+            (base.to_vec(), "00000"),
+            (vec![base[2], base[0], base[1], board], "00000"),
+            (
+                vec![base[0], base[1], base[2], (true, "board", "*"), (false, "x", "public")],
+                "00000",
+            ),
+            (vec![base[0], base[1], base[2], (false, "zzz", "*")], "10100"),
+            (vec![base[0], base[1], base[2], (false, "zzz", "b")], "10000"),
+            (vec![base[0], base[1], base[2], (false, "hand", "*")], "10101"),
+            (vec![own, base[2]], "11110"),
+            (vec![own, base[2], (false, "board", "a"), (false, "b*", "a*")], "11100"),
+            (vec![], "11111"),
+        ] {
+            let (base, others) = (sight(&base), sight(&others));
+            for (index, [kind, namespace]) in patterns.into_iter().enumerate() {
+                let pattern = Pattern::new(kind, namespace, "").unwrap();
+                let differs = expected.as_bytes()[index] == b'1';
+                assert_eq!(
+                    base.differs(&others, [&pattern].into_iter()),
+                    differs,
+                    "{index} {others:?}"
+                );
+                assert_eq!(
+                    others.differs(&base, [&pattern].into_iter()),
+                    differs,
+                    "{index} {others:?}"
+                );
+                assert!(
+                    base.differs(&everything, [&pattern].into_iter()) == (index != 1 && index != 3)
+                );
+            }
+        }
+        let all = sight(&[(false, "*", "*")]);
+        assert!(!all.differs(&everything, std::iter::empty()));
     }
 }

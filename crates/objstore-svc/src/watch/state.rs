@@ -33,7 +33,7 @@ use std::{
 
 use indexmap::IndexMap;
 use slab::Slab;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use super::ring::{self, Change, Frame, MessageFormat, Ring};
 use crate::domain::{
@@ -111,8 +111,8 @@ struct Socket {
     wake: Arc<Notify>,
     /// See [`State::wake_at`].
     wake_at: Option<Revision>,
-    /// Whether the client may see other objects than it has received.
-    must_reset: bool,
+    /// When it is reset, because the client may see other objects than it has received.
+    reset_at: Option<Instant>,
     /// Whether it sends current objects, which [`State::start_pass`] has begun.
     in_pass: bool,
     /// Whether the socket cannot continue and has to be closed.
@@ -282,8 +282,8 @@ impl State {
     /// Moves the position of a socket's client forward to `revision`. Returns whether it moved: see
     /// rule 5 of the module.
     pub(super) fn acknowledge(&mut self, socket: usize, revision: Revision) -> bool {
-        let Socket { client, start, format, must_reset, in_pass, .. } = self.sockets[socket];
-        let is_reset = must_reset || in_pass || !self.is_settled();
+        let Socket { client, start, format, reset_at, in_pass, .. } = self.sockets[socket];
+        let is_reset = reset_at.is_some() || in_pass || !self.is_settled();
         let has_all = format == MessageFormat::Objects || !is_reset;
         let position = &mut self.clients[client].position;
         let moves = has_all && start <= *position && revision > *position;
@@ -326,9 +326,9 @@ impl State {
     /// Until the client has the objects that the rules of that record show, it is the revision before,
     /// so that the client is reset if it resumes there.
     pub(super) fn state_revision(&self, socket: usize, cursor: Revision) -> Option<Revision> {
-        let Socket { lost, must_reset, .. } = self.sockets[socket];
+        let Socket { lost, reset_at, .. } = self.sockets[socket];
         let is_complete = !lost && !self.has_new_watches(socket) && cursor >= self.adopted.revision;
-        let newest = if self.is_settled() && !must_reset {
+        let newest = if self.is_settled() && reset_at.is_none() {
             Some(cursor)
         } else {
             self.adopted.revision.checked_sub(1)
@@ -342,19 +342,34 @@ impl State {
     }
 
     pub(super) fn is_reset_due(&self, socket: usize) -> bool {
-        self.sockets[socket].must_reset && self.is_settled()
+        self.reset_at(socket).is_some_and(|at| at <= Instant::now())
     }
 
-    /// Replaces the rules of this process. Returns the sockets to wake.
-    pub(super) fn set_rules(&mut self, rules: Arc<AccessRules>) -> Vec<Arc<Notify>> {
+    /// When the socket is reset. `None` until this process has the rules of the newest record, which
+    /// wakes it.
+    pub(super) fn reset_at(&self, socket: usize) -> Option<Instant> {
+        self.sockets[socket].reset_at.filter(|_| self.is_settled())
+    }
+
+    /// Replaces the rules of this process. A stream that shows other objects then is reset at
+    /// `reset_at`. Returns the sockets to wake.
+    pub(super) fn set_rules(
+        &mut self,
+        rules: Arc<AccessRules>,
+        reset_at: impl Fn() -> Instant,
+    ) -> Vec<Arc<Notify>> {
         self.rules = rules;
         for (_, client) in &mut self.clients {
             let sight = self.rules.sight(client.id, Action::Watch);
-            if sight != client.sight {
-                client.sight = sight;
+            if sight == client.sight {
+                continue;
+            }
+            let before = std::mem::replace(&mut client.sight, sight);
+            if before.differs(&client.sight, client.watches.open().map(|(pattern, _)| pattern)) {
                 for &socket in &client.sockets {
                     let socket = &mut self.sockets[socket];
-                    socket.must_reset = socket.format != MessageFormat::Objects;
+                    let is_reset = socket.format != MessageFormat::Objects;
+                    socket.reset_at = socket.reset_at.or_else(|| is_reset.then(&reset_at));
                 }
             }
         }
@@ -396,7 +411,7 @@ impl State {
     pub(super) fn start_pass(&mut self, socket: usize) -> (Watches, Revision) {
         let head = self.head();
         self.sockets[socket].fall_behind();
-        self.sockets[socket].must_reset = false;
+        self.sockets[socket].reset_at = None;
         self.sockets[socket].in_pass = true;
         self.advance(socket, head);
         if let Some(shown) = &mut self.sockets[socket].shown {

@@ -254,12 +254,13 @@ impl Subscriber {
         }
     }
 
-    /// Waits until there may be a message, or until a mark is due.
+    /// Waits until there may be a message, or until a mark or a reset is due.
     async fn wait(&self) {
-        match self.mark_at {
-            Some(mark_at) => select! {
+        let reset_at = self.hub.state().reset_at(self.socket);
+        match self.mark_at.into_iter().chain(reset_at).min() {
+            Some(at) => select! {
                 () = self.wake.notified() => {}
-                () = sleep_until(mark_at) => {}
+                () = sleep_until(at) => {}
             },
             None => self.wake.notified().await,
         }

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use super::{
     super::{Begin, Stream, ring::MessageFormat},
@@ -75,6 +75,7 @@ impl State {
         let wake = Arc::new(Notify::new());
         let resumes = !stream.initial || !matches!(stream.begin, Begin::Position | Begin::Now);
         let saw_other_rules = resumes && start < self.adopted.revision || !self.is_settled();
+        let must_reset = stream.format != MessageFormat::Objects && saw_other_rules;
         let socket = self.sockets.insert(Socket {
             client: slot,
             format: stream.format,
@@ -85,7 +86,7 @@ impl State {
             queue: VecDeque::new(),
             wake: Arc::clone(&wake),
             wake_at: None,
-            must_reset: stream.format != MessageFormat::Objects && saw_other_rules,
+            reset_at: must_reset.then(Instant::now),
             in_pass: false,
             lost: false,
         });

@@ -156,14 +156,17 @@ fn too_many_ended_watches_close_lagging_sockets() {
 fn a_reset_for_new_rules_is_acknowledged_after_its_end() {
     for format in [MessageFormat::Objects, MessageFormat::Events] {
         let mut fixture = Fixture::new();
-        let socket = fixture.state.attach(id(), known(0), &stream(format), None).unwrap().socket;
+        let mut watches = Watches::default();
+        watches.begin(pattern(), 0);
+        let known = ClientState { watches, ..known(0) };
+        let socket = fixture.state.attach(id(), known, &stream(format), None).unwrap().socket;
         fixture.drain(socket, 0);
         let rules = Arc::new(AccessRules::new(Vec::new(), b""));
         fixture.dispatch(Entry::Rules(rules.digest()));
         fixture.set();
         let is_reset = format == MessageFormat::Events;
         assert_eq!(fixture.state.acknowledge(socket, 1), !is_reset, "other rules are newer");
-        fixture.state.set_rules(rules);
+        fixture.state.set_rules(rules, Instant::now);
         assert_eq!(fixture.state.acknowledge(socket, 2), !is_reset, "a reset is due");
         let next = fixture.state.next(socket, 2, &mut Vec::new());
         assert_eq!(matches!(next, Next::Reset), is_reset);
