@@ -15,6 +15,7 @@ use std::{
 };
 
 use blackbox::{
+    http::Answer,
     objstore::{
         Change, Client, Event, Key, Object, Part, Service, Socket, StateStream, Stopped, exact,
         stream_path, unique,
@@ -364,7 +365,11 @@ async fn keep_pattern(
                 "&live=sse" => {
                     request.try_stream().await.map(StateStream::new).map(Reading::Stream)
                 }
-                _ => request.attempt().await.map(|answer| Reading::Part(Part::of(&answer))),
+                _ => request
+                    .attempt()
+                    .await
+                    .filter(is_part)
+                    .map(|answer| Reading::Part(Part::of(&answer))),
             }
         };
         let mut reading = timeout(PATIENCE, request).await.ok().flatten();
@@ -394,6 +399,11 @@ async fn keep_pattern(
         }
     }
     Seen { watched: Watched::Namespace(namespace), states }
+}
+
+/// A service that is slow or starting answers 503.
+fn is_part(answer: &Answer) -> bool {
+    answer.status.is_success()
 }
 
 /// A response that is read.
