@@ -170,7 +170,8 @@ pub(crate) struct PageEnd {
 /// A page of the change log.
 #[derive(Debug)]
 pub(crate) enum LogPage {
-    /// The next records, oldest first and without a gap. Empty at the end of the change log.
+    /// The next records, oldest first and without a gap, up to the end of a group. Empty at the end
+    /// of the change log.
     Records(Vec<Record>),
     /// The next record is deleted already, or the given revision is from an earlier epoch, or newer
     /// than the newest one.
@@ -266,7 +267,7 @@ pub(crate) struct Feed {
 
 #[derive(Debug)]
 pub(crate) enum FeedItem {
-    /// The next records, oldest first and without a gap.
+    /// The next records, oldest first and without a gap, up to the end of a group.
     Records(Vec<Record>),
     /// The next records were trimmed before they were read, or a new epoch has begun. The feed
     /// continues after this revision.

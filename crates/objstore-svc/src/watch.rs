@@ -16,7 +16,7 @@
 //!    with the number of watches.
 //! 4. **One task dispatches**, and everything it changes is in [`State`], under one lock that is
 //!    never held across an await. The task yields after [`DISPATCH_BATCH`] records and queued
-//!    revisions, so that the tasks of the sockets can send.
+//!    revisions, so that the tasks of the sockets can send, but never inside a group.
 //! 5. **A new socket waits** until the hub has dispatched everything that was committed when its
 //!    client was read from the store. Without the wait, the hub would later dispatch records that
 //!    this snapshot of the client already includes: a reset would miss the changes among them, and
@@ -25,7 +25,10 @@
 //!    replica read them, or a new epoch has begun. These records may have changed the watches of any
 //!    client, so the hub closes all sockets. The clients reconnect, and the hub reads their watches
 //!    from the store.
-//! 7. **Access rules limit what a client receives**: see rule 6 of `state.rs`.
+//! 7. **No stream stops inside a group of operations** ([`Record::joins_next`]): pages of the change
+//!    log, [`State::head`] and bursts end where a group ends. So a cursor is inside a group only where
+//!    a client resumes there, and no `synced` or `mark` shows a part of a group.
+//! 8. **Access rules limit what a client receives**: see rule 6 of `state.rs`.
 
 use std::{
     sync::{
@@ -168,9 +171,11 @@ impl Hub {
         let mut state = self.state();
         let mut woken = Vec::new();
         let mut queued = 0;
-        while queued < DISPATCH_BATCH
+        let mut joins_next = false;
+        while (queued < DISPATCH_BATCH || joins_next)
             && let Some(record) = records.next()
         {
+            joins_next = record.joins_next;
             queued += 1 + state.dispatch(record, &mut woken);
         }
         woken

@@ -123,7 +123,10 @@ impl Copy {
                 self.objects.clear();
                 self.at = None;
             }
-            _ => assert_eq!(frame.resume, Some(frame.revision), "{} is a state", frame.event),
+            _ => {
+                assert_eq!(frame.resume, Some(frame.revision), "{} is a state", frame.event);
+                assert!(!self.store.is_inside_group(frame.revision), "a part of a group");
+            }
         }
         if let Some(revision) = frame.resume {
             // A hub that does not have the newest rules shows a revision before their record.

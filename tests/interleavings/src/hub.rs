@@ -53,6 +53,8 @@ pub enum Step {
     Set(&'static str),
     /// Sets an object of a client.
     Give(&'static str, u128),
+    /// Sets an object in one group with the next record.
+    Join(&'static str),
     Delete(&'static str),
     /// An empty name watches all objects.
     Watch(u128, &'static str),
@@ -80,6 +82,7 @@ impl Step {
         match *text.split(' ').collect::<Vec<_>>() {
             ["set", name] => Self::Set(name),
             ["give", name, client] => Self::Give(name, number(client)),
+            ["join", name] => Self::Join(name),
             ["delete", name] => Self::Delete(name),
             ["watch", client] => Self::Watch(number(client), ""),
             ["watch", client, name] => Self::Watch(number(client), name),
@@ -177,10 +180,16 @@ pub(crate) async fn write(
     steps: Vec<Step>,
     mut replicas: Vec<Replica>,
 ) -> Vec<Replica> {
+    let mut joined = Vec::new();
     for step in steps {
+        let revision = store.head() + 1 + Revision::try_from(joined.len()).expect("a short group");
         let entry = match step {
-            Step::Set(name) => set(&store, name, "ann"),
-            Step::Give(name, client) => set(&store, name, &id(client).uuid().to_string()),
+            Step::Join(name) => {
+                joined.push(set(&store, name, "ann", revision));
+                continue;
+            }
+            Step::Set(name) => set(&store, name, "ann", revision),
+            Step::Give(name, client) => set(&store, name, &id(client).uuid().to_string(), revision),
             Step::Delete(name) => {
                 Entry::Delete(Arc::new(store.object(name).expect("an object")), None)
             }
@@ -205,9 +214,10 @@ pub(crate) async fn write(
             }
             Step::Adopt(number) => Entry::Rules(rules::numbered(number).digest()),
         };
-        let record = store.commit(entry);
+        joined.push(entry);
+        let records = store.commit(std::mem::take(&mut joined));
         for replica in &mut replicas {
-            replica.records.push(record.clone());
+            replica.records.extend(records.iter().cloned());
             if chance() {
                 replica.send_records().await;
             }
@@ -220,8 +230,8 @@ pub(crate) async fn write(
 }
 
 /// The record has the owner before, as that of the service while there are access rules.
-fn set(store: &Store, name: &str, owner: &str) -> Entry {
-    let object = object(name, owner, store.head() + 1);
+fn set(store: &Store, name: &str, owner: &str, revision: Revision) -> Entry {
+    let object = object(name, owner, revision);
     let before = store.object(name).map(|before| before.owner);
     let before = before.filter(|before| *before != object.owner);
     Entry::Set(object, before)

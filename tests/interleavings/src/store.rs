@@ -18,7 +18,7 @@ use crate::{
     task::yield_now,
 };
 
-/// Maximum number of records in a page of the change log.
+/// Number of records after which a page of the change log ends, except for the rest of a group.
 const LOG_PAGE: usize = 4;
 
 #[derive(Debug)]
@@ -84,8 +84,12 @@ impl Store {
             if after < history.floor || after > history.head() {
                 return LogPage::Trimmed;
             }
-            let records = history.log.iter().filter(|record| record.revision > after);
-            LogPage::Records(records.take(LOG_PAGE).cloned().collect())
+            let mut left = history.log.iter().filter(|record| record.revision > after);
+            let mut records: Vec<Record> = left.by_ref().take(LOG_PAGE).cloned().collect();
+            while records.last().is_some_and(|record| record.joins_next) {
+                records.extend(left.next().cloned());
+            }
+            LogPage::Records(records)
         })
         .await
     }
@@ -139,12 +143,23 @@ impl Store {
         Ok(result)
     }
 
-    /// Appends a record to the change log.
-    pub(crate) fn commit(&self, entry: Entry) -> Record {
+    /// Appends the records of one group, or one record, to the change log.
+    pub(crate) fn commit(&self, entries: Vec<Entry>) -> Vec<Record> {
         let mut history = self.history();
-        let record = Record { revision: history.head() + 1, entry };
-        history.log.push(record.clone());
-        record
+        let revisions = history.head() + 1..;
+        let mut records: Vec<_> = (entries.into_iter().zip(revisions))
+            .map(|(entry, revision)| Record { revision, entry, joins_next: true })
+            .collect();
+        if let Some(last) = records.last_mut() {
+            last.joins_next = false;
+        }
+        history.log.extend(records.iter().cloned());
+        records
+    }
+
+    /// Whether this record joins the next one.
+    pub(crate) fn is_inside_group(&self, revision: Revision) -> bool {
+        self.history().log.iter().any(|record| record.revision == revision && record.joins_next)
     }
 
     /// Trims the whole change log, and returns the newest revision.
@@ -231,7 +246,7 @@ impl History {
 
     fn watches(&self, client: ClientId) -> Watches {
         let mut watches = Watches::default();
-        for Record { revision, entry } in &self.log {
+        for Record { revision, entry, .. } in &self.log {
             match entry {
                 Entry::Watch(of, pattern) if *of == client => {
                     watches.begin(pattern.clone(), *revision);
@@ -256,7 +271,7 @@ impl History {
     fn objects(&self) -> BTreeMap<String, StoredObject> {
         let mut objects = BTreeMap::new();
         let name = |object: &Object| object.key.parts()[2].to_owned();
-        for &Record { revision, ref entry } in &self.log {
+        for &Record { revision, ref entry, .. } in &self.log {
             match entry {
                 Entry::Set(object, _) => {
                     let (copy, lifespan) = (Object::clone(object), StoredLifespan::default());
@@ -280,7 +295,7 @@ impl History {
     fn pushes(&self, client: ClientId, deletions: bool) -> Vec<Revision> {
         let mut open: HashSet<&Pattern> = HashSet::new();
         let mut pushes = Vec::new();
-        for Record { revision, entry } in &self.log {
+        for Record { revision, entry, .. } in &self.log {
             match entry {
                 Entry::Watch(of, pattern) if *of == client => drop(open.insert(pattern)),
                 Entry::Unwatch(of, pattern) if *of == client => drop(open.remove(pattern)),

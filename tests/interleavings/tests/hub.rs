@@ -94,6 +94,14 @@ fn a_copy_stays_right_with_marks() {
 }
 
 #[test]
+fn a_copy_shows_whole_groups() {
+    let text = "watch 1, watch 2 bread, join milk, join bread, join tea, join eggs, join ham, set rice, \
+                fill ring, join bread, set eggs, set milk, watch 2 milk, join bread, set milk, \
+                join bread, fill ring, set milk, set bread";
+    run_copies(text, [1, 2], 2, 2, true);
+}
+
+#[test]
 fn a_copy_outlives_a_trimmed_change_log() {
     let text = "watch 1, set milk, set bread, fill ring, delete milk, trim, set bread, watch 2, \
                 trim, set milk, delete bread, set eggs";

@@ -339,7 +339,7 @@ impl<'a> Batch<'a> {
         let bytes = i64::try_from(entry.size() + OVERHEAD).unwrap_or(i64::MAX);
         self.head.bytes = self.head.bytes.saturating_add(bytes);
         self.head.revision += 1;
-        let record = Record { revision: self.head.revision, entry };
+        let record = Record { revision: self.head.revision, entry, joins_next: false };
         self.changes.records.push((record, self.head.bytes));
         self.head.revision
     }

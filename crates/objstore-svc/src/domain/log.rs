@@ -13,6 +13,9 @@ pub(crate) type Revision = u64;
 pub(crate) struct Record {
     pub(crate) revision: Revision,
     pub(crate) entry: Entry,
+    /// Whether the next record is of the same group of operations. No client is told that it has the
+    /// state between them.
+    pub(crate) joins_next: bool,
 }
 
 /// The content of a record.

@@ -93,7 +93,9 @@ group! {
         lifespan: StoredLifespan = ..,
     }
 }
-group! { Record { revision: Revision = "revision", entry: Entry = .. } }
+group! {
+    Record { revision: Revision = "revision", entry: Entry = .., joins_next: bool = "joins_next" }
+}
 group! { Epoch { id: EpochId = "epoch", start: Revision = "epoch_start" } }
 group! { AdoptedRules { digest: RulesDigest = "rules", revision: Revision = "rules_revision" } }
 group! { Head { revision: Revision = "revision", bytes: i64 = "bytes_through", clients: u64 = "clients" } }

@@ -21,8 +21,8 @@ pub(super) struct Statements {
     pub(super) extend: &'static str,
     /// Moves the position of a client, unless the stored one is greater: client, revision.
     pub(super) move_position: &'static str,
-    /// Appends a record: revision, bytes of all records up to it, the columns of its entry, and its
-    /// time, if the engine has `at`.
+    /// Appends a record: revision, bytes of all records up to it, the columns of its entry, whether it
+    /// joins the next one, and its time, if the engine has `at`.
     pub(super) append: &'static str,
     /// Inserts or replaces an object: its columns, revision, expires, present, and whether it keeps
     /// the last two that are stored.
@@ -92,6 +92,7 @@ pub(super) fn write<'a, W: StatementWriter<'a>>(
     rows.execute(sql.append, &changes.records, |(record, bytes_through), params| {
         params.extend([revision(record.revision), Param::Int(bytes_through - start.bytes)]);
         record.entry.params(params);
+        params.push(record.joins_next.param());
         params.extend(at.map(Param::Int));
     })?;
     rows.execute(sql.set, &changes.set_objects, |set, params| {

@@ -117,6 +117,10 @@ impl Ring {
 }
 
 impl Slot {
+    pub(super) fn joins_next(&self) -> bool {
+        self.record.joins_next
+    }
+
     /// The message for a client that may see these objects; `None` if it gets none.
     pub(super) fn frame(
         &mut self,

@@ -46,14 +46,15 @@ mod clients;
 /// Maximum length of a socket's queue. A socket with more pending revisions falls behind.
 const QUEUE_LENGTH: usize = 1024;
 
-/// Maximum number of messages in a burst from a queue or the ring. A burst from the change log has
-/// at most one page of records.
+/// Number of messages after which a burst from a queue or the ring takes no more, except for the rest
+/// of a group. A burst from the change log has at most one page of records.
 const BURST_LENGTH: usize = 256;
 
-/// Bytes after which a burst takes no more messages.
+/// The same in bytes.
 const BURST_BYTES: usize = 64 * 1024;
 
-/// Maximum number of records of the ring that one call scans for a socket that is behind.
+/// Number of records of the ring after which the scan for a socket that is behind ends, except for the
+/// rest of a group.
 const SCAN_LENGTH: usize = 256;
 
 pub(super) struct State {
@@ -129,6 +130,8 @@ pub(super) struct Attached {
 pub(super) enum Next {
     /// Send the burst (it may be empty), and set the cursor to this revision.
     Messages(Revision),
+    /// Set the cursor to this revision, which may be inside a group, and ask again.
+    Behind(Revision),
     /// There is nothing to send. Set the cursor to this revision, and wait to be woken.
     Idle(Revision),
     /// Read the change log: the ring has dropped records after the cursor.
@@ -311,7 +314,7 @@ impl State {
         } else {
             self.next_in_ring(socket, cursor, burst)
         };
-        if let Next::Messages(cursor) | Next::Idle(cursor) = next {
+        if let Next::Messages(cursor) | Next::Behind(cursor) | Next::Idle(cursor) = next {
             self.advance(socket, cursor);
         }
         match next {
@@ -448,16 +451,16 @@ impl State {
     fn next_queued(&mut self, socket: usize, burst: &mut Vec<Frame>) -> Next {
         let (head, epoch) = (self.head(), self.ring.epoch);
         let socket = &mut self.sockets[socket];
-        let mut bytes = 0;
-        while burst.len() < BURST_LENGTH
-            && bytes < BURST_BYTES
+        let (mut bytes, mut joins_next) = (0, false);
+        while (burst.len() < BURST_LENGTH && bytes < BURST_BYTES || joins_next)
             && let Some(&revision) = socket.queue.front()
         {
             let Some(slot) = self.ring.slot(revision) else {
                 // The ring has dropped it: the socket is slower than the traffic.
                 socket.fall_behind();
-                return Next::Messages(revision - 1);
+                return Next::Behind(revision - 1);
             };
+            joins_next = slot.joins_next();
             // The rules may have changed since the revision was queued.
             let sight = &self.clients[socket.client].sight;
             if let Some(frame) = slot.frame(epoch, socket.format, sight) {
@@ -483,12 +486,14 @@ impl State {
         let Some(records) = self.ring.after(cursor) else { return Next::Log };
         let epoch = self.ring.epoch;
         let (mut cursor, mut bytes) = (cursor, 0);
+        let mut joins_next = false;
         let mut pushed = Vec::new();
-        for record in records.take(SCAN_LENGTH) {
-            if pushed.len() >= BURST_LENGTH || bytes >= BURST_BYTES {
+        for (scanned, record) in records.enumerate() {
+            let has_room = pushed.len() < BURST_LENGTH && bytes < BURST_BYTES;
+            if !(scanned < SCAN_LENGTH && has_room || joins_next) {
                 break;
             }
-            cursor = record.revision;
+            (cursor, joins_next) = (record.revision, record.joins_next);
             if is_watched(&client.watches, record) {
                 bytes += record.entry.size();
                 pushed.push(cursor);

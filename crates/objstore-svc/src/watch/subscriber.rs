@@ -222,6 +222,10 @@ impl Subscriber {
                         self.cursor = cursor;
                         is_shared = true;
                     }
+                    Next::Behind(cursor) => {
+                        self.cursor = cursor;
+                        continue;
+                    }
                     Next::Idle(cursor) => {
                         self.cursor = cursor;
                         is_idle = true;

@@ -56,15 +56,21 @@ pub(super) static CLIENT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A page of the change log after the revision `$1`: at most 512 records, and fewer if they are
-/// large. Each row starts with the newest revision and the epoch of the same snapshot.
+/// A page of the change log after the revision `$1`: at most 512 records, fewer if they are large, and
+/// the rest of the last group. Each row starts with the newest revision and the epoch of the same
+/// snapshot.
 static LOG: LazyLock<String> = LazyLock::new(|| {
     let (epoch, record) = (Epoch::of("store"), Record::of("page"));
     format!(
         "SELECT store.revision, {epoch}, {record} FROM store LEFT JOIN (
-             SELECT * FROM (SELECT * FROM log WHERE revision > $1 ORDER BY revision LIMIT 512) AS next
-             WHERE bytes_through <
-                 (SELECT bytes_through FROM log WHERE revision > $1 ORDER BY revision LIMIT 1) + 262144
+             SELECT * FROM log WHERE revision > $1 AND revision <= (
+                 SELECT revision FROM log WHERE NOT joins_next AND revision >= (
+                     SELECT max(revision) FROM
+                         (SELECT * FROM log WHERE revision > $1 ORDER BY revision LIMIT 512) AS next
+                     WHERE bytes_through < (SELECT bytes_through FROM log WHERE revision > $1
+                         ORDER BY revision LIMIT 1) + 262144
+                 ) ORDER BY revision LIMIT 1
+             )
          ) AS page ON TRUE ORDER BY page.revision"
     )
 });

@@ -26,11 +26,12 @@ pub(super) const STATEMENTS: Statements = Statements {
     append: "INSERT INTO log
          SELECT store.revision + new.revision, floor(extract(epoch FROM clock_timestamp()) * 1000),
              store.bytes_through + new.bytes_through, event, type, namespace, name, value, owner,
-             client, cause, previous_owner
+             client, cause, previous_owner, joins_next
          FROM store, unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[],
-                 $6::text[], $7::bytea[], $8::text[], $9::uuid[], $10::smallint[], $11::text[])
+                 $6::text[], $7::bytea[], $8::text[], $9::uuid[], $10::smallint[], $11::text[],
+                 $12::boolean[])
              AS new (revision, bytes_through, event, type, namespace, name, value, owner, client,
-                 cause, previous_owner)",
+                 cause, previous_owner, joins_next)",
     set: "INSERT INTO objects
          SELECT type, namespace, name, value, owner, store.revision + set.revision,
              CASE WHEN keeps = 0 THEN floor(extract(epoch FROM clock_timestamp()) * 1000) + ttl

@@ -162,12 +162,13 @@ pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<
     let mut found = statement.query([after.cast_signed()])?;
     let mut records = Vec::new();
     let mut bytes = 0;
-    while records.len() < LOG_PAGE
-        && bytes < LOG_PAGE_BYTES
+    let mut joins_next = false;
+    while (records.len() < LOG_PAGE && bytes < LOG_PAGE_BYTES || joins_next)
         && let Some(row) = found.next()?
     {
         let record: Record = self::row(row)?;
         bytes += record.entry.size();
+        joins_next = record.joins_next;
         records.push(record);
     }
     let (head, epoch_start) = head(connection)?;

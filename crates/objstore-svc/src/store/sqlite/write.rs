@@ -11,8 +11,8 @@ pub(super) const STATEMENTS: Statements = Statements {
     extend: "UPDATE sessions SET expires = max(expires, ?2) WHERE digest = ?1",
     move_position: "UPDATE clients SET position = ?2 WHERE id = ?1 AND position < ?2",
     append: "INSERT INTO log (revision, bytes_through, event, type, namespace, name, value, owner, client,
-             cause, previous_owner, at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             cause, previous_owner, joins_next, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     set: "INSERT INTO objects (type, namespace, name, value, owner, revision, expires, present)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (type, namespace, name) DO UPDATE

@@ -48,15 +48,23 @@ impl Fixture {
     }
 
     fn dispatch(&mut self, entry: Entry) {
-        let record = Record { revision: self.state.head() + 1, entry };
+        self.dispatch_joined(entry, false);
+    }
+
+    fn dispatch_joined(&mut self, entry: Entry, joins_next: bool) {
+        let record = Record { revision: self.state.head() + 1, entry, joins_next };
         self.state.dispatch(record, &mut self.woken);
     }
 
     fn set(&mut self) {
+        self.set_joined(false);
+    }
+
+    fn set_joined(&mut self, joins_next: bool) {
         let key = Key::new("t", "ns", "n").unwrap();
         let value = Value::compact(&format!("{{\"n\":{}}}", self.state.head() + 1)).unwrap();
         let owner = Owner::new("o").unwrap();
-        self.dispatch(Entry::Set(Arc::new(Object { key, value, owner }), None));
+        self.dispatch_joined(Entry::Set(Arc::new(Object { key, value, owner }), None), joins_next);
     }
 
     /// A watch, a change, and the end of the watch.
@@ -74,7 +82,7 @@ impl Fixture {
             let next = self.state.next(socket, cursor, &mut burst);
             messages += burst.len();
             match next {
-                Next::Messages(next) => cursor = next,
+                Next::Messages(next) | Next::Behind(next) => cursor = next,
                 Next::Idle(_) => return Some(messages),
                 Next::Lost => return None,
                 Next::Log => panic!("the ring holds everything"),
@@ -86,6 +94,32 @@ impl Fixture {
 
     fn ended(&self) -> usize {
         self.state.count().2
+    }
+}
+
+#[test]
+fn no_burst_ends_inside_a_group() {
+    const GROUP: usize = 300;
+    let mut fixture = Fixture::new();
+    let mut watches = Watches::default();
+    watches.begin(pattern(), 0);
+    let live = fixture.attach(watches.clone(), 0);
+    fixture.drain(live, 0);
+    let behind = fixture.attach(watches, 0);
+    for _ in 0..3 {
+        (1..=GROUP).for_each(|number| fixture.set_joined(number < GROUP));
+    }
+    for socket in [live, behind] {
+        let mut cursor = 0;
+        while cursor < fixture.state.head() {
+            let mut burst = Vec::new();
+            let Next::Messages(next) = fixture.state.next(socket, cursor, &mut burst) else {
+                panic!("there are changes after {cursor}");
+            };
+            assert_eq!(burst.len() % GROUP, 0, "after {cursor}");
+            assert_eq!(next, cursor + u64::try_from(burst.len()).unwrap());
+            cursor = next;
+        }
     }
 }
 
