@@ -10,7 +10,7 @@ mod writers;
 use std::sync::LazyLock;
 
 pub use client::Client;
-pub use object::{Key, Object, revision, unique};
+pub use object::{Key, Object, batch, revision, unique};
 pub use service::{Service, Stopped};
 pub use socket::{Event, Socket};
 pub use state_stream::{Change, Part, StateStream, exact, stream_path};

@@ -14,12 +14,20 @@ use serde::Serialize;
 pub struct ErrorBody {
     error: &'static str,
     message: Cow<'static, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<usize>,
 }
 
 impl ErrorBody {
     /// Takes a stable name for programs and a sentence for people.
     pub fn new(error: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { error, message: message.into() }
+        Self { error, message: message.into(), operation: None }
+    }
+
+    /// Names the operation of the request that has the error, by its index.
+    #[must_use]
+    pub fn of_operation(self, operation: Option<usize>) -> Self {
+        Self { operation, ..self }
     }
 
     /// Renders this body with a status.

@@ -40,4 +40,4 @@ pub(crate) use session::{
 pub(crate) use value::{InvalidValue, Value};
 pub(crate) use watch_counts::WatchCounts;
 pub(crate) use watches::Watches;
-pub(crate) use write::{Answer, Done, OVERHEAD, Rules, Write};
+pub(crate) use write::{Answer, Done, OVERHEAD, Operation, Refused, Rules, Write};

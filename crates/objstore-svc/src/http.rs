@@ -26,6 +26,7 @@ use crate::{
     watch::{Connected, Hub, OpenSockets},
 };
 
+mod batch;
 mod body;
 mod console;
 mod error;
@@ -84,6 +85,7 @@ pub(crate) fn router(
         .route("/set", post(objects::set))
         .route("/find", post(objects::find))
         .route("/delete", post(objects::delete))
+        .route("/batch", post(batch::batch))
         .route("/watch", post(watches::watch))
         .route("/unwatch", post(watches::unwatch))
         .route("/watches", get(watches::list))

@@ -29,6 +29,7 @@
 //! some pushes again.
 
 use std::{
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -51,9 +52,9 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use crate::domain::{
-    AdoptedRules, Answer, ClientId, Epoch, Intent, Key, Lifespan, Lifetime, Object, OwnerRule,
-    Pattern, Record, Refusal, Revision, RulesDigest, Session, StoredObject, Timestamp, TokenDigest,
-    Watches, Write,
+    AdoptedRules, Answer, ClientId, Done, Epoch, Intent, Key, Lifespan, Lifetime, Object,
+    Operation, OwnerRule, Pattern, Record, Refusal, Refused, Revision, RulesDigest, Session,
+    StoredObject, Timestamp, TokenDigest, Watches, Write,
 };
 
 mod import;
@@ -355,7 +356,11 @@ impl Store {
         engine!(self, engine => &engine.shared)
     }
 
-    async fn write(&self, write: Write) -> Result<Answer, StoreError> {
+    async fn write(&self, write: Write) -> Result<Result<Done, Refusal>, StoreError> {
+        Ok(self.submit(write).await?.map_err(|refused| refused.refusal))
+    }
+
+    async fn submit(&self, write: Write) -> Result<Answer, StoreError> {
         Ok(engine!(self, engine => engine.base.queue.write(write).await)?)
     }
 
@@ -494,8 +499,8 @@ impl Store {
         intent: Intent,
         lifespan: Lifespan,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        let set = Write::Set { object: Arc::new(object), intent, lifespan };
-        Ok(self.write(set).await?.map(|done| done.revision))
+        let set = Operation::Set { object: Arc::new(object), intent, lifespan };
+        Ok(self.write(Write::Change(set)).await?.map(|done| done.revision))
     }
 
     /// Deletes an object. Returns the revision of the change.
@@ -504,8 +509,19 @@ impl Store {
         key: Key,
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        let deleted = self.write(Write::Delete { key, intent }).await?;
-        Ok(deleted.map(|done| done.revision))
+        let delete = Write::Change(Operation::Delete { key, intent });
+        Ok(self.write(delete).await?.map(|done| done.revision))
+    }
+
+    /// Makes all of these changes, or none: see [`Write::Group`]. Returns their revisions.
+    pub(crate) async fn group(
+        &self,
+        operations: Vec<Operation>,
+        refused: Option<Refusal>,
+    ) -> Result<Result<RangeInclusive<Revision>, Refused>, StoreError> {
+        let count = u64::try_from(operations.len()).unwrap_or(u64::MAX);
+        let answer = self.submit(Write::Group { operations, refused }).await?;
+        Ok(answer.map(|Done { revision, .. }| revision - count + 1..=revision))
     }
 
     /// Deletes every object whose time has passed by the clock of the store, and if `gone` those

@@ -3,7 +3,9 @@
 use reqwest::Method;
 use uuid::Uuid;
 
-use super::{DOCUMENT, Key, Object, Part, Service, Socket, StateStream, stream_path};
+use super::{
+    DOCUMENT, Key, Object, Part, Service, Socket, StateStream, batch, revision, stream_path,
+};
 use crate::http::{Answer, Request};
 
 /// A client, registered or not.
@@ -93,6 +95,21 @@ impl Client {
     pub async fn set_with(&self, query: &str, object: &Object) -> String {
         let answer = self.post(&format!("/set{query}"), object.body()).await.expect(204);
         answer.header("etag").expect("an entity tag").to_owned()
+    }
+
+    /// Sends a batch, and returns the revision of its first change.
+    pub async fn batch(&self, operations: &[String]) -> u64 {
+        let answer = self.post("/batch", batch(operations)).await.expect(200).json();
+        let results = answer["Results"].as_array().expect("results");
+        assert_eq!(results.len(), operations.len());
+        let tags = results
+            .iter()
+            .map(|result| result.get("ETag").map(|tag| revision(tag.as_str().expect("a tag"))));
+        let firsts = (0..).zip(tags).filter_map(|(index, tag)| Some(tag? - index));
+        let mut firsts: Vec<_> = firsts.collect();
+        firsts.dedup();
+        assert_eq!(firsts.len(), 1, "revisions follow each other: {answer}");
+        firsts[0]
     }
 
     /// The objects that match a pattern.

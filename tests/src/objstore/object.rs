@@ -18,6 +18,11 @@ pub fn revision(etag: &str) -> u64 {
     revision.parse().expect("revisions are numbers")
 }
 
+/// The body of `/batch`.
+pub fn batch(operations: &[String]) -> String {
+    format!(r#"{{"Operations":[{}]}}"#, operations.join(","))
+}
+
 /// A key. As a pattern, an empty part matches any text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
@@ -46,6 +51,12 @@ impl Key {
     /// The request body with this key alone.
     pub fn body(&self) -> String {
         format!(r#"{{"Key":{}}}"#, self.json())
+    }
+
+    /// The operation of `/batch` that deletes its object, with more members such as
+    /// `,"IfMatch":"*"`.
+    pub fn deletion(&self, more: &str) -> String {
+        format!(r#"{{"Delete":{}{more}}}"#, self.body())
     }
 
     fn json(&self) -> String {
@@ -89,6 +100,11 @@ impl Object {
     pub fn body(&self) -> String {
         let owner = serde_json::to_string(&self.owner).expect("texts can be written");
         format!(r#"{{"Key":{},"Value":{},"Owner":{owner}}}"#, self.key.json(), self.value)
+    }
+
+    /// The operation of `/batch` that sets it, with more members such as `,"TTL":"1s"`.
+    pub fn operation(&self, more: &str) -> String {
+        format!(r#"{{"Set":{}{more}}}"#, self.body())
     }
 
     /// Parses the object in an answer.

@@ -1,6 +1,6 @@
 //! Property tests of bodies: every answer is in the OpenAPI document, and none is a server error.
 
-use blackbox::objstore::{Client, Object, Service};
+use blackbox::objstore::{Client, Key, Object, Service, batch};
 use proptest::{
     collection::vec,
     prelude::{Just, ProptestConfig, Strategy, any},
@@ -10,7 +10,8 @@ use proptest::{
 };
 use tokio::runtime::Runtime;
 
-const PATHS: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
+const PATHS: [&str; 8] =
+    ["/register", "/get", "/set", "/find", "/delete", "/batch", "/watch", "/unwatch"];
 
 /// Fragments of JSON, valid and invalid.
 const PIECES: [&str; 24] = [
@@ -45,6 +46,10 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let whole = prop_oneof![
         Just(Object::fresh().body()),
         Just(Object::fresh().key.body()),
+        Just(batch(&[
+            Object::fresh().operation(r#","IfNoneMatch":"*","TTL":"1s""#),
+            Key::fresh().deletion(r#","IfMatch":"*""#),
+        ])),
         Just(format!(r#"{{"ID":"{}"}}"#, uuid::Uuid::new_v4())),
     ];
     (whole, any::<Index>(), 0..4_usize, vec(any::<u8>(), 0..4)).prop_map(

@@ -24,6 +24,7 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "/set",
         "/find",
         "/delete",
+        "/batch",
         "/watch",
         "/unwatch",
         "/watches",
@@ -46,7 +47,7 @@ fn endpoints_require_the_session_cookie_by_default() {
     assert_eq!(DOCUMENT.at("/security"), &serde_json::json!([{ "session": [] }]));
     assert_eq!(DOCUMENT.at("/components/securitySchemes/session/in"), "cookie");
     assert_eq!(DOCUMENT.at("/components/securitySchemes/session/name"), "token");
-    for path in ["get", "set", "find", "delete", "watch", "unwatch"] {
+    for path in ["get", "set", "find", "delete", "batch", "watch", "unwatch"] {
         assert_eq!(DOCUMENT.at(&format!("/paths/~1{path}/post")).get("security"), None);
     }
     assert_eq!(DOCUMENT.at("/paths/~1socket/get").get("security"), None);

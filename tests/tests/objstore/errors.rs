@@ -8,7 +8,8 @@ use tokio::{
     net::TcpStream,
 };
 
-const POSTED: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
+const POSTED: [&str; 8] =
+    ["/register", "/get", "/set", "/find", "/delete", "/batch", "/watch", "/unwatch"];
 const FETCHED: [&str; 7] =
     ["/watches", "/socket", "/streams", "/health", "/ready", "/metrics", "/openapi.json"];
 
@@ -54,6 +55,7 @@ async fn unknown_and_repeated_parameters_are_refused() {
         ("/find", &["limits=1", "limit=1&limit=1", "after=%FF", "%FF=1"]),
         ("/get", &["x=1", "ttl=5s"]),
         ("/delete", &["x"]),
+        ("/batch", &["ttl=5s"]),
         ("/watch", &["x=1"]),
         ("/unwatch", &["x=1"]),
         ("/register", &["x=1"]),

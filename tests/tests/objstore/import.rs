@@ -83,6 +83,7 @@ async fn every_column_of_every_row_is_imported() {
     client.set(&object).await;
     client.set(&Object { owner: "another".to_owned(), ..object.clone() }).await;
     client.unwatch(&object.key).await;
+    client.batch(&[Object::fresh().operation(""), Object::fresh().operation("")]).await;
     client.set_with("?ttl=1h", &Object::fresh()).await;
     client.set_with("?ttl=1s", &Object::fresh()).await;
     for by_itself in [

@@ -1,7 +1,7 @@
 //! Requests of pages of other origins, with the headers that browsers send.
 
 use blackbox::{
-    objstore::{Client, DOCUMENT, Key, Object, Service},
+    objstore::{Client, DOCUMENT, Key, Object, Service, batch},
     raw::{Connection, Reply},
 };
 use serde_json::Value;
@@ -74,6 +74,7 @@ async fn call(service: &Service, (method, path): &(String, String), headers: &st
     let body = match path.as_str() {
         "/register" => format!(r#"{{"ID":"{}"}}"#, uuid::Uuid::new_v4()),
         "/set" => Object::fresh().body(),
+        "/batch" => batch(&[Object::fresh().operation("")]),
         "/get" | "/delete" | "/find" | "/watch" | "/unwatch" => Key::fresh().body(),
         _ => String::new(),
     };
@@ -131,7 +132,7 @@ async fn programs_and_admitted_pages_need_only_the_cookie() {
             let client = service.client().await;
             let reply = call(&service, &route, &format!("{headers}{}", cookie(&client))).await;
             let expected = match route.1.as_str() {
-                "/register" | "/find" | "/watches" => 200,
+                "/register" | "/find" | "/batch" | "/watches" => 200,
                 path if path.starts_with("/streams") => 200,
                 "/get" | "/delete" => 422,
                 "/socket" => 101,

@@ -12,7 +12,7 @@ use reqwest::Method;
 use tokio::process::Command;
 
 /// The endpoints that need a session and take a body.
-const BODIED: [&str; 6] = ["/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
+const BODIED: [&str; 7] = ["/get", "/set", "/find", "/delete", "/batch", "/watch", "/unwatch"];
 
 async fn is_rejected_everywhere(client: &Client) {
     for path in BODIED {

@@ -28,8 +28,8 @@ use std::{
 };
 
 use super::{
-    AdoptedRules, Answer, ClientId, Done, Entry, Intent, Key, Lifespan, MAX_SESSIONS, OVERHEAD,
-    Object, Owner, Pattern, Record, Refusal, Revision, Rules, RulesDigest, Session, Timestamp,
+    AdoptedRules, Answer, ClientId, Done, Entry, Key, MAX_SESSIONS, OVERHEAD, Operation, Owner,
+    Pattern, Record, Refusal, Refused, Revision, Rules, RulesDigest, Session, Timestamp,
     TokenDigest, WatchCounts, Write,
 };
 
@@ -107,8 +107,11 @@ impl<'a> Batch<'a> {
             Write::PostponeRemoval { client, now } => self.postpone(*client, *now),
             Write::MarkUsed { client } => self.mark_used(*client),
             Write::Reap { now } => more = self.reap(*now),
-            Write::Set { object, intent, lifespan } => self.set(object, intent, *lifespan)?,
-            Write::Delete { key, intent } => self.delete(key, intent)?,
+            Write::Change(operation) => {
+                let entry = self.entry(operation)?;
+                self.change(operation, entry);
+            }
+            Write::Group { operations, refused } => self.group(operations, *refused)?,
             Write::Expire { .. } => self.expire(),
             Write::KeepPresences { clients, connected } => {
                 self.keep_presences(clients, *connected);
@@ -124,35 +127,64 @@ impl<'a> Batch<'a> {
         Ok(Done { revision: self.head.revision, more })
     }
 
-    fn set(
+    /// Decides all operations before it makes a change. That is the same as one after the other,
+    /// because each has another key.
+    fn group(
         &mut self,
-        object: &'a Arc<Object>,
-        intent: &Intent,
-        lifespan: Lifespan,
-    ) -> Result<(), Refusal> {
-        let current = if intent.needs_current() { self.current(&object.key) } else { None };
-        intent.decide_set(object, current, self.rules.owner, self.known.epoch)?;
-        let before = current.map(|(owner, _)| owner).filter(|&owner| *owner != object.owner);
-        let before = before.filter(|_| intent.tracks_owner).cloned();
-        let revision = self.append(Entry::Set(Arc::clone(object), before));
-        let earlier = self.objects.get(&object.key);
-        let earlier = earlier.map(|set| set.as_ref().map(|set| set.lifespan));
-        let lifespan = earlier.map_or(lifespan, |earlier| lifespan.after(earlier));
-        self.present.extend(lifespan.presence);
-        let set = SetObject { object: Arc::clone(object), revision, lifespan };
-        self.objects.insert(&object.key, Some(set));
+        operations: &'a [Operation],
+        refused: Option<Refusal>,
+    ) -> Result<(), Refused> {
+        let entry = |(operation, of): (usize, &Operation)| {
+            self.entry(of).map_err(|refusal| Refused { refusal, operation })
+        };
+        let entries = operations.iter().enumerate().map(entry).collect::<Result<Vec<_>, _>>()?;
+        if let Some(refusal) = refused {
+            return Err(Refused { refusal, operation: operations.len() });
+        }
+        let first = self.changes.records.len();
+        for (operation, entry) in operations.iter().zip(entries) {
+            self.change(operation, entry);
+        }
+        if let [joined @ .., _] = &mut self.changes.records[first..] {
+            joined.iter_mut().for_each(|(record, _)| record.joins_next = true);
+        }
         Ok(())
     }
 
-    fn delete(&mut self, key: &'a Key, intent: &Intent) -> Result<(), Refusal> {
-        let current = match self.objects.get(key) {
-            Some(last) => last.as_ref().map(|set| (Arc::clone(&set.object), set.revision)),
-            None => self.known.objects.get(key).cloned(),
+    /// The entry that an operation appends, unless it is refused.
+    fn entry(&self, operation: &Operation) -> Result<Entry, Refusal> {
+        let (rule, epoch) = (self.rules.owner, self.known.epoch);
+        match operation {
+            Operation::Set { object, intent, .. } => {
+                let current = if intent.needs_current() { self.current(&object.key) } else { None };
+                intent.decide_set(object, current, rule, epoch)?;
+                let before = current.map(|(owner, _)| owner);
+                let before = before.filter(|&owner| intent.tracks_owner && *owner != object.owner);
+                Ok(Entry::Set(Arc::clone(object), before.cloned()))
+            }
+            Operation::Delete { key, intent } => {
+                let current = match self.objects.get(key) {
+                    Some(last) => last.as_ref().map(|set| (Arc::clone(&set.object), set.revision)),
+                    None => self.known.objects.get(key).cloned(),
+                };
+                Ok(Entry::Delete(intent.decide_delete(current, rule, epoch)?, None))
+            }
+        }
+    }
+
+    fn change(&mut self, operation: &'a Operation, entry: Entry) {
+        let revision = self.append(entry);
+        let last = match operation {
+            Operation::Set { object, lifespan, .. } => {
+                let earlier = self.objects.get(&object.key);
+                let earlier = earlier.map(|set| set.as_ref().map(|set| set.lifespan));
+                let lifespan = earlier.map_or(*lifespan, |earlier| lifespan.after(earlier));
+                self.present.extend(lifespan.presence);
+                Some(SetObject { object: Arc::clone(object), revision, lifespan })
+            }
+            Operation::Delete { .. } => None,
         };
-        let object = intent.decide_delete(current, self.rules.owner, self.known.epoch)?;
-        self.append(Entry::Delete(object, None));
-        self.objects.insert(key, None);
-        Ok(())
+        self.objects.insert(operation.key(), last);
     }
 
     /// The engine has read the objects under the lock of the batch. So no replica deletes one twice,

@@ -1,6 +1,6 @@
 //! Every write to the store, and its answer.
 
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 use super::{
     ClientId, Intent, Key, Lifespan, Lifetime, Object, OwnerRule, Pattern, PresenceGrace, Refusal,
@@ -9,6 +9,15 @@ use super::{
 
 /// Bytes counted for a write, or for a record of the change log, in addition to its texts.
 pub(crate) const OVERHEAD: usize = 64;
+
+/// A change of one object.
+#[derive(Debug, Clone)]
+pub(crate) enum Operation {
+    /// Creates or replaces an object.
+    Set { object: Arc<Object>, intent: Intent, lifespan: Lifespan },
+    /// Deletes an object. Rejected if it does not exist.
+    Delete { key: Key, intent: Intent },
+}
 
 /// A write of a client, or of the service itself.
 #[derive(Debug, Clone)]
@@ -26,10 +35,11 @@ pub(crate) enum Write {
     /// Removes sessions that expired at least one lifetime ago, clients without sessions, and
     /// unused clients whose removal is due. It is always alone in its batch.
     Reap { now: Timestamp },
-    /// Creates or replaces an object.
-    Set { object: Arc<Object>, intent: Intent, lifespan: Lifespan },
-    /// Deletes an object. Rejected if it does not exist.
-    Delete { key: Key, intent: Intent },
+    /// Changes one object.
+    Change(Operation),
+    /// Changes several objects, each with another key: all of them, or none. Rejected with `refused`
+    /// if none of its operations is.
+    Group { operations: Vec<Operation>, refused: Option<Refusal> },
     /// Deletes objects whose time has passed at `now`, and if `gone` those whose client is gone. It is
     /// always alone in its batch.
     Expire { gone: bool, now: Timestamp },
@@ -47,13 +57,40 @@ pub(crate) enum Write {
     Upkeep { positions: Vec<(ClientId, Revision)>, trims: bool },
 }
 
+impl Operation {
+    pub(crate) fn key(&self) -> &Key {
+        match self {
+            Self::Set { object, .. } => &object.key,
+            Self::Delete { key, .. } => key,
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Set { object, .. } => object.size(),
+            Self::Delete { key, .. } => key.size(),
+        }
+    }
+}
+
 impl Write {
+    /// The changes of objects that it makes if it is not rejected.
+    pub(crate) fn operations(&self) -> &[Operation] {
+        match self {
+            Self::Change(operation) => slice::from_ref(operation),
+            Self::Group { operations, .. } => operations,
+            _ => &[],
+        }
+    }
+
     /// Bytes of memory that the write is counted with while it is pending.
     pub(crate) fn size(&self) -> usize {
         OVERHEAD
             + match self {
-                Self::Set { object, .. } => object.size(),
-                Self::Delete { key, .. } => key.size(),
+                Self::Change(operation) => operation.size(),
+                Self::Group { operations, .. } => {
+                    operations.iter().map(|operation| OVERHEAD + operation.size()).sum()
+                }
                 Self::Watch { pattern, .. } | Self::Unwatch { pattern, .. } => {
                     pattern.as_str().len()
                 }
@@ -67,14 +104,27 @@ impl Write {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Done {
     /// The newest revision after the write. If the write appended a record, it is the
-    /// revision of that record.
+    /// revision of that record; of a group, the revision of its last record.
     pub(crate) revision: Revision,
     /// Whether work is left, so that the write should be repeated.
     pub(crate) more: bool,
 }
 
+/// Why a write was rejected, and the index of the first rejected operation of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) refusal: Refusal,
+    pub(crate) operation: usize,
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, operation: 0 }
+    }
+}
+
 /// The answer to a write. A rejected write changes nothing.
-pub(crate) type Answer = Result<Done, Refusal>;
+pub(crate) type Answer = Result<Done, Refused>;
 
 /// Settings and constants of the store that decisions depend on.
 #[derive(Debug, Clone, Copy)]

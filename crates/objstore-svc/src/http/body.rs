@@ -22,9 +22,22 @@ use crate::domain::{InvalidKey, Key, Object, Owner, Pattern, Refusal, Value};
 /// Maximum size of the body of `/register`, in bytes.
 const MAX_REGISTRATION: usize = 4 * 1024;
 
+const BATCH_BODIES: usize = 8;
+
 /// A request body that is within the size limit. The request has the `Content-Type` JSON or none.
 /// [`Body::decode`] parses the body.
 pub(super) struct Body(BufferedBody);
+
+/// The body of `/batch`: [`BATCH_BODIES`] times as long as that of one operation.
+pub(super) struct BatchBody(pub(super) Body);
+
+impl FromRequest<Arc<App>> for BatchBody {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Error> {
+        Body::read(request, app.max_body.saturating_mul(BATCH_BODIES)).await.map(Self)
+    }
+}
 
 /// The body of `/register`. Its limit is low, because the sender is not authenticated.
 pub(super) struct Registration(pub(super) Body);
@@ -70,7 +83,7 @@ fn is_json_or_absent(headers: &HeaderMap) -> bool {
 }
 
 /// Decodes a struct from a JSON object only. Serde alone also accepts an array of the fields.
-struct JsonObject<T>(T);
+pub(super) struct JsonObject<T>(pub(super) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -104,6 +117,12 @@ struct KeyInput<'a> {
     name: Cow<'a, str>,
 }
 
+impl KeyInput<'_> {
+    fn parts(&self) -> [&str; 3] {
+        [&self.r#type, &self.namespace, &self.name]
+    }
+}
+
 /// The body of `/set`: an object with all members.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
@@ -117,6 +136,10 @@ pub(super) struct ObjectInput<'a> {
 }
 
 impl ObjectInput<'_> {
+    pub(super) fn key_parts(&self) -> [&str; 3] {
+        self.key.0.parts()
+    }
+
     pub(super) fn parse(&self) -> Result<Object, Error> {
         let JsonObject(key) = &self.key;
         Ok(Object {
@@ -143,6 +166,10 @@ pub(super) struct KeyOnlyInput<'a> {
 }
 
 impl KeyOnlyInput<'_> {
+    pub(super) fn key_parts(&self) -> [&str; 3] {
+        self.key.0.parts()
+    }
+
     /// The key of one object. If a part is empty, there is no such object.
     pub(super) fn key(&self) -> Result<Key, Error> {
         let JsonObject(key) = &self.key;

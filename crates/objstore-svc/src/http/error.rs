@@ -74,15 +74,23 @@ pub(super) enum Error {
     Refused(#[from] Refusal),
     #[error(transparent)]
     Store(StoreError),
+    /// The error of the operation with this index.
+    #[error("{1}")]
+    Operation(usize, Box<Error>),
 }
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let message = self.to_string();
-        let answer = |status, name| ErrorBody::new(name, message).response(status);
-        match self {
+        let (operation, error) = match self {
+            Self::Operation(index, error) => (Some(index), *error),
+            error => (None, error),
+        };
+        let answer =
+            |status, name| ErrorBody::new(name, message).of_operation(operation).response(status);
+        match error {
             Self::Edge(refusal) => answer(refusal.status(), refusal.name()),
-            Self::Body(_) => answer(StatusCode::BAD_REQUEST, "invalid_body"),
+            Self::Body(_) | Self::Operation(..) => answer(StatusCode::BAD_REQUEST, "invalid_body"),
             Self::ContentType => answer(StatusCode::BAD_REQUEST, "invalid_content_type"),
             Self::Header(_) => answer(StatusCode::BAD_REQUEST, "invalid_header"),
             Self::StreamPath => answer(StatusCode::BAD_REQUEST, "invalid_path"),

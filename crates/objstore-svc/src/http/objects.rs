@@ -65,9 +65,9 @@ pub(super) async fn get(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetQuery {
-    ttl: Option<String>,
+    pub(super) ttl: Option<String>,
     #[serde(default)]
-    presence: bool,
+    pub(super) presence: bool,
 }
 
 impl Parameters for SetQuery {
@@ -76,7 +76,7 @@ impl Parameters for SetQuery {
 }
 
 impl SetQuery {
-    fn lifespan(&self, client: ClientId) -> Result<Lifespan, InvalidTtl> {
+    pub(super) fn lifespan(&self, client: ClientId) -> Result<Lifespan, InvalidTtl> {
         let presence = self.presence.then_some(client);
         let ttl = match self.ttl.as_deref() {
             Some("keep") => return Ok(Lifespan { ttl: None, presence, keeps: true }),
@@ -305,7 +305,7 @@ fn etag(store: &Store, revision: Revision) -> [(HeaderName, String); 1] {
     [(header::ETAG, ETag::new(store.epoch().id, revision).to_string())]
 }
 
-fn intent(
+pub(super) fn intent(
     app: &App,
     client: ClientId,
     action: Action,

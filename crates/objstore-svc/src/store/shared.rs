@@ -129,7 +129,7 @@ pub(super) fn cost(write: &Write) -> Cost {
     let is_timed = matches!(write, Write::Expire { .. } | Write::KeepPresences { .. });
     let is_alone = is_timed || matches!(write, Write::Reap { .. });
     Cost {
-        rows: if is_alone { LIMITS.rows } else { 1 },
+        rows: if is_alone { LIMITS.rows } else { write.operations().len().max(1) },
         bytes: write.size(),
         // The set that limits the life of the object was admitted before.
         is_follow_up: is_timed,

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::domain::{
-    Cause, ClientId, EpochId, Key, Object, Owner, Pattern, Revision, Rules, RulesDigest, Timestamp,
-    TokenDigest, WatchCounts, Write,
+    Cause, ClientId, EpochId, Key, Object, Operation, Owner, Pattern, Revision, Rules, RulesDigest,
+    Timestamp, TokenDigest, WatchCounts, Write,
 };
 
 /// Maximum number of clients with expired sessions, and of unused clients, in one
@@ -68,10 +68,9 @@ impl<'a> Needs<'a> {
         let mut ends: u64 = 0;
         for write in batch {
             match write {
-                Write::Set { object, intent, .. } if intent.needs_current() => {
-                    needs.owners.insert(&object.key);
+                Write::Change(_) | Write::Group { .. } => {
+                    write.operations().iter().for_each(|operation| needs.add(operation));
                 }
-                Write::Delete { key, .. } => drop(needs.objects.insert(key)),
                 Write::Register { client, .. } => {
                     needs.clients.insert(*client);
                     needs.sessions.insert(*client);
@@ -87,8 +86,7 @@ impl<'a> Needs<'a> {
                 }
                 Write::AdoptRules { .. } => needs.rules = true,
                 Write::Reap { now } => needs.reap = Some(Reap::at(*now, rules)),
-                Write::Set { .. }
-                | Write::Extend { .. }
+                Write::Extend { .. }
                 | Write::End { .. }
                 | Write::PostponeRemoval { .. }
                 | Write::MarkUsed { .. }
@@ -99,6 +97,16 @@ impl<'a> Needs<'a> {
         // The watches that end in this batch may reach the limit within the batch.
         needs.recount_at = rules.max_watches.saturating_sub(ends);
         needs
+    }
+
+    fn add(&mut self, operation: &'a Operation) {
+        match operation {
+            Operation::Set { object, intent, .. } if intent.needs_current() => {
+                self.owners.insert(&object.key);
+            }
+            Operation::Set { .. } => {}
+            Operation::Delete { key, .. } => drop(self.objects.insert(key)),
+        }
     }
 
     /// Whether the batch needs neither rows nor the head. Needed watches and sessions always come

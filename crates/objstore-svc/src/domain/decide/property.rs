@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::{
-    Cause, ETag, EpochId, Lifetime, Owner, OwnerRule, Permit, Precondition, PresenceGrace, Ttl,
-    Value,
+    Cause, ETag, EpochId, Intent, Lifespan, Lifetime, Object, Owner, OwnerRule, Permit,
+    Precondition, PresenceGrace, Ttl, Value,
 };
 
 const LIFETIME: Timestamp = 60_000;
@@ -284,6 +284,31 @@ impl Rows {
         answers.into_iter().map(|answer| answer.map(shifted)).collect()
     }
 
+    /// Runs a write that is not in a batch. The operations of a group run one after the other.
+    fn run_alone(&mut self, write: &Write) -> Answer {
+        let Write::Group { operations, refused } = write else {
+            let gone = matches!(write, Write::Expire { gone: true, .. });
+            return self.run(self.everything(gone), &[write]).remove(0);
+        };
+        let before = self.clone();
+        let mut answer = Err(Refusal::NotAllowed.into());
+        for (operation, one) in operations.iter().enumerate() {
+            answer = self.run_alone(&Write::Change(one.clone()));
+            if let Err(Refused { refusal, .. }) = answer {
+                *self = before;
+                return Err(Refused { refusal, operation });
+            }
+        }
+        if let Some(refusal) = *refused {
+            *self = before;
+            return Err(Refused { refusal, operation: operations.len() });
+        }
+        let group = &mut self.log[before.log.len()..];
+        let (_, joined) = group.split_last_mut().unwrap();
+        joined.iter_mut().for_each(|(record, _)| record.joins_next = true);
+        answer
+    }
+
     /// The rows without the ended watches up to the positions, because these may be deleted at any
     /// time. The stored number of ended watches is an upper bound, so it is set to 0.
     fn without_unneeded(mut self) -> Self {
@@ -308,7 +333,7 @@ fn write() -> impl Strategy<Value = Write> {
     let now = || (0..8_i64).prop_map(|step| step * LIFETIME / 2);
     let pattern =
         || select(vec!["t", "u", "v"]).prop_map(|kind| Pattern::new(kind, "", "").unwrap());
-    let key = || select(vec!["a", "b"]).prop_map(|name| Key::new("t", "ns", name).unwrap());
+    let key = || select(vec!["a", "b", "c"]).prop_map(|name| Key::new("t", "ns", name).unwrap());
     let intent = || {
         let precondition = prop_oneof![
             Just(Precondition::default()),
@@ -347,6 +372,21 @@ fn write() -> impl Strategy<Value = Write> {
         prop_oneof![1 => keeps, 3 => new]
     };
     let position = || (client(), 0..20_u64);
+    let operation = || {
+        prop_oneof![
+            2 => (object(), intent(), lifespan())
+                .prop_map(|(object, intent, lifespan)| Operation::Set { object, intent, lifespan }),
+            1 => (key(), intent()).prop_map(|(key, intent)| Operation::Delete { key, intent }),
+        ]
+    };
+    let refused = prop::option::weighted(0.1, Just(Refusal::NotAllowed));
+    let group = (prop::collection::vec(operation(), 1..5), refused).prop_map(
+        |(mut operations, refused)| {
+            let mut keys = HashSet::new();
+            operations.retain(|operation| keys.insert(operation.key().clone()));
+            Write::Group { operations, refused }
+        },
+    );
     prop_oneof![
         3 => (client(), token(), now())
             .prop_map(|(client, token, now)| Write::Register { client, token, now }),
@@ -355,12 +395,11 @@ fn write() -> impl Strategy<Value = Write> {
         1 => (client(), now()).prop_map(|(client, now)| Write::PostponeRemoval { client, now }),
         1 => client().prop_map(|client| Write::MarkUsed { client }),
         1 => now().prop_map(|now| Write::Reap { now: now * 20 }),
-        3 => (object(), intent(), lifespan())
-            .prop_map(|(object, intent, lifespan)| Write::Set { object, intent, lifespan }),
+        6 => operation().prop_map(Write::Change),
+        6 => group,
         3 => any::<bool>().prop_map(|gone| Write::Expire { gone, now: 0 }),
         1 => (prop::collection::vec(client(), 1..3), any::<bool>()).prop_map(
             |(clients, connected)| Write::KeepPresences { clients, connected }),
-        3 => (key(), intent()).prop_map(|(key, intent)| Write::Delete { key, intent }),
         6 => (client(), pattern())
             .prop_map(|(client, pattern)| Write::Watch { client, pattern }),
         6 => (client(), pattern())
@@ -427,11 +466,7 @@ proptest! {
             }
             let batch: Vec<_> = writes.iter().collect();
             let answers = batched.run(batched.load(&Needs::of(&batch, &rules())), &batch);
-            let run_alone = |write: &Write| {
-                let gone = matches!(write, Write::Expire { gone: true, .. });
-                single.run(single.everything(gone), &[write])
-            };
-            let one_by_one: Vec<_> = batch.iter().copied().flat_map(run_alone).collect();
+            let one_by_one: Vec<_> = batch.iter().map(|write| single.run_alone(write)).collect();
             prop_assert_eq!(answers, one_by_one);
             prop_assert_eq!(batched.clone().without_unneeded(), single.clone().without_unneeded());
             if let [Write::Expire { gone, now }] = writes {

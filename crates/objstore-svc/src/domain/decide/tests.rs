@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::{
-    Cause, Lifetime, Owner, OwnerRule, Permit, Precondition, PresenceGrace, Value,
+    Cause, Intent, Lifespan, Lifetime, Object, Owner, OwnerRule, Permit, Precondition,
+    PresenceGrace, Value,
 };
 
 fn rules() -> Rules {
@@ -48,21 +49,25 @@ fn intent() -> Intent {
 fn set(owner: &str, intent: Intent) -> Write {
     let value = Value::compact("{}").unwrap();
     let object = Arc::new(Object { key: key(), value, owner: Owner::new(owner).unwrap() });
-    Write::Set { object, intent, lifespan: Lifespan::default() }
+    Write::Change(Operation::Set { object, intent, lifespan: Lifespan::default() })
+}
+
+fn delete(intent: Intent) -> Write {
+    Write::Change(Operation::Delete { key: key(), intent })
 }
 
 /// The revision or refusal of each write, and the changes.
 fn decided(known: LoadedRows, writes: &[Write]) -> (Vec<Result<Revision, Refusal>>, Changes) {
     let writes: Vec<_> = writes.iter().collect();
     let (answers, changes) = decide(&rules(), known, &writes).unwrap();
-    (answers.into_iter().map(|answer| answer.map(|done| done.revision)).collect(), changes)
+    let answer = |answer: Answer| answer.map(|done| done.revision).map_err(|it| it.refusal);
+    (answers.into_iter().map(answer).collect(), changes)
 }
 
 #[test]
 fn an_object_is_written_once_and_logged_each_time() {
     let set = || set(OWNER, intent());
-    let delete = Write::Delete { key: key(), intent: intent() };
-    let (_, changes) = decided(known(), &[set(), set(), delete, set()]);
+    let (_, changes) = decided(known(), &[set(), set(), delete(intent()), set()]);
     assert_eq!(
         (changes.set_objects.len(), changes.set_objects[0].revision, changes.deleted_objects.len()),
         (1, 14, 0)
@@ -156,20 +161,19 @@ fn set_as_owner(owner: &str) -> Write {
 }
 
 fn delete_as_owner() -> Write {
-    Write::Delete { key: key(), intent: Intent { permit: Permit::AsOwner, ..intent() } }
+    delete(Intent { permit: Permit::AsOwner, ..intent() })
 }
 
 #[test]
 fn an_owner_writes_and_deletes_only_own_objects() {
     let foreign =
         LoadedRows { owners: HashMap::from([(key(), (Owner::new(OTHER).unwrap(), 3))]), ..known() };
-    let (answers, _) = decide(&rules(), foreign, &[&set_as_owner(OWNER)]).unwrap();
+    let (answers, _) = decided(foreign, &[set_as_owner(OWNER)]);
     assert_eq!(answers, [Err(Refusal::NotAllowed)]);
 
-    let batch = [set_as_owner(OTHER), delete_as_owner(), set_as_owner(OWNER), set_as_owner(OWNER)];
-    let batch = [&batch[0], &batch[1], &batch[2], &batch[3], &delete_as_owner()];
-    let (answers, changes) = decide(&rules(), known(), &batch).unwrap();
-    let revisions: Vec<_> = answers.iter().map(|done| done.map(|done| done.revision)).collect();
+    let own = || set_as_owner(OWNER);
+    let batch = [set_as_owner(OTHER), delete_as_owner(), own(), own(), delete_as_owner()];
+    let (revisions, changes) = decided(known(), &batch);
     let refused = Err(Refusal::NotAllowed);
     assert_eq!(revisions, [refused, refused, Ok(11), Ok(12), Ok(13)]);
     assert_eq!(changes.records.len(), 3);
