@@ -10,10 +10,11 @@ use std::{
 
 use blackbox::{
     http::Answer,
-    objstore::{Client, Key, Object, revision, unique},
+    objstore::{Client, Key, Object, batch, revision, unique},
 };
 use rand::{RngExt as _, rngs::StdRng};
 use reqwest::Method;
+use serde_json::Value as Json;
 
 use crate::history::{Operation, Outcome, State};
 
@@ -84,6 +85,15 @@ pub(crate) struct WatchCall {
     pub(crate) ended: u64,
 }
 
+/// An operation of a batch: the state that its success proves, and the one that 412 proves.
+#[derive(Clone, Copy)]
+struct Part {
+    key: usize,
+    write: Option<u64>,
+    given: Option<State>,
+    failed: Option<State>,
+}
+
 /// A client and its records.
 pub(crate) struct Actor {
     client: Client,
@@ -125,8 +135,9 @@ impl Actor {
         for _ in 0..count {
             let key = self.rng.random_range(0..self.stage.keys.len());
             match self.rng.random_range(0..100) {
-                0..35 => self.get(key).await,
-                35..65 => self.set(key).await,
+                0..30 => self.get(key).await,
+                30..50 => self.set(key).await,
+                50..65 => self.batch().await,
                 65..73 => self.set_if_unchanged(key).await,
                 73..78 => self.create(key).await,
                 78..86 => self.delete().await,
@@ -193,10 +204,77 @@ impl Actor {
                 let tag = answer.header("etag").unwrap().to_owned();
                 let revision = revision(&tag);
                 self.tags.insert(key, tag);
-                Outcome::Set { revision, write, given: states.map(|(given, _)| given) }
+                let given = states.map(|(given, _)| given);
+                Outcome::Made { revision, write: Some(write), given, joins_next: false }
             }
         };
         self.note(key, began, outcome);
+    }
+
+    /// Changes several keys at once, some with conditions. The first change is a set.
+    async fn batch(&mut self) {
+        let (place, actors) = self.place;
+        let mut operations = Vec::new();
+        let mut parts = Vec::new();
+        let count = self.rng.random_range(1..=4);
+        for key in rand::seq::index::sample(&mut self.rng, self.stage.keys.len(), count) {
+            let parts_of_key = self.stage.keys[key].clone();
+            let tag = self.tags.get(&key).filter(|_| self.rng.random_bool(0.4)).cloned();
+            let if_match = tag.as_ref().map(|tag| format!(",\"IfMatch\":{}", Json::from(&**tag)));
+            let at = tag.as_deref().map(revision);
+            let more = if_match.unwrap_or_default();
+            let is_own = key % actors == place;
+            if !parts.is_empty() && is_own && self.rng.random_bool(0.5) {
+                operations.push(parts_of_key.deletion(&more));
+                let given = at.map_or(State::Present, State::At);
+                parts.push(Part {
+                    key,
+                    write: None,
+                    given: Some(given),
+                    failed: at.map(State::NotAt),
+                });
+                continue;
+            }
+            self.writes += 1;
+            let object = Object::new(&parts_of_key, value(self.writes));
+            let creates = at.is_none() && self.rng.random_bool(0.2);
+            let more = if creates { r#","IfNoneMatch":"*""# } else { &more };
+            operations.push(object.operation(more));
+            let [given, failed] = match at {
+                Some(at) => [Some(State::At(at)), Some(State::NotAt(at))],
+                None if creates => [Some(State::Absent), Some(State::Present)],
+                None => [None, None],
+            };
+            parts.push(Part { key, write: Some(self.writes), given, failed });
+        }
+        let began = self.stage.tick();
+        let answer = self.client.post("/batch", batch(&operations)).await;
+        let json = answer.json();
+        if answer.status != 200 {
+            let refused = usize::try_from(json["operation"].as_u64().unwrap()).unwrap();
+            let before = parts[..refused].iter().filter_map(|part| Some((part.key, part.given?)));
+            let Part { key, failed, .. } = parts[refused];
+            let failed = match answer.status.as_u16() {
+                412 => failed.unwrap(),
+                422 => State::Absent,
+                _ => panic!("{answer:?}"),
+            };
+            let states = before.chain([(key, failed)]).collect();
+            return self.note(key, began, Outcome::SawAll(states));
+        }
+        let ended = self.stage.tick();
+        let first = json["Results"][0]["ETag"].as_str().unwrap();
+        for (index, (Part { key, write, given, .. }, at)) in
+            parts.iter().copied().zip(revision(first)..).enumerate()
+        {
+            if let Some(tag) = json["Results"][index]["ETag"].as_str() {
+                assert_eq!(revision(tag), at, "{answer:?}");
+                self.tags.insert(key, tag.to_owned());
+            }
+            let joins_next = index + 1 < parts.len();
+            let outcome = Outcome::Made { revision: at, write, given, joins_next };
+            self.operations.push(Operation { key, began, ended, outcome });
+        }
     }
 
     /// Deletes a key that no other actor deletes.

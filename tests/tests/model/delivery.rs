@@ -80,7 +80,7 @@ pub(crate) fn check(
     let pushed: HashSet<u64> =
         sockets.iter().flat_map(|heard| heard.writes.iter().copied()).collect();
     for operation in operations {
-        let Outcome::Set { write, .. } = operation.outcome else { continue };
+        let Outcome::Made { write: Some(write), .. } = operation.outcome else { continue };
         let watches = watching
             .iter()
             .filter(|calls| matches(&calls[0].pattern, &keys[operation.key]))
@@ -124,7 +124,8 @@ mod tests {
         let watching =
             [vec![call(&keys[0], 4, 5), call(&keys[0], 45, 46)], vec![call(&keys[1], 34, 35)]];
         let set = |key, began, ended, revision| {
-            let outcome = Outcome::Set { revision, write: revision * 10, given: None };
+            let write = Some(revision * 10);
+            let outcome = Outcome::Made { revision, write, given: None, joins_next: false };
             Operation { key, began, ended, outcome }
         };
         let operations = [set(0, 10, 20, 3), set(1, 30, 40, 5), set(0, 50, 60, 6)];

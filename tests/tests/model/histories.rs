@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blackbox::{
-    objstore::{Client, Event, Object, Service, Socket},
+    objstore::{Client, Event, Object, Service, Socket, Stopped},
     soak::{rounds, seed},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
@@ -37,7 +37,9 @@ async fn witness(mut socket: Socket, stage: Arc<Stage>) -> Vec<Change> {
     }
 }
 
-async fn round(service: &Service, rng: &mut StdRng) -> Result<(), String> {
+/// Each actor uses one of the replicas.
+async fn round(replicas: &[Service], rng: &mut StdRng) -> Result<(), String> {
+    let service = &replicas[0];
     let stage = Arc::new(Stage::new());
     let observer = service.client().await;
     observer.watch(&stage.all()).await;
@@ -53,6 +55,7 @@ async fn round(service: &Service, rng: &mut StdRng) -> Result<(), String> {
         let listen = delivery::listen(client.clone(), stage.fence.clone(), actor_rng);
         listening.push(tokio::spawn(listen));
         let actor_rng = StdRng::seed_from_u64(rng.random());
+        let client = client.at(&replicas[place % replicas.len()]);
         let actor = Actor::new(client, (place, ACTORS), Arc::clone(&stage), actor_rng);
         acting.push(tokio::spawn(actor.act(ACTIONS)));
     }
@@ -82,9 +85,14 @@ async fn concurrent_histories_and_pushes_fit_one_order_of_changes() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
-    let service = Service::any().await;
+    let mut replicas = vec![Service::any().await];
+    if replicas[0].is_own()
+        && let Some(database) = replicas[0].data().database()
+    {
+        replicas.push(Stopped::on(Some(database.clone()), &[]).start().await);
+    }
     for number in 0..rounds(4, 400) {
         println!("round {number}");
-        round(&service, &mut rng).await.unwrap();
+        round(&replicas, &mut rng).await.unwrap();
     }
 }

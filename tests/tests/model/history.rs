@@ -4,7 +4,10 @@
 //! operation has a place in that order, between its beginning and its end: a write has the place of
 //! its revision, a read has a place between two revisions.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    iter,
+};
 
 /// A change of a key. `write` is the number of the write, or `None` for a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +27,17 @@ pub(crate) struct Operation {
 }
 
 /// The result of an operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// The value was set. A conditional write also proves the state `given` before it.
-    Set { revision: u64, write: u64, given: Option<State> },
+    /// The change was made. A conditional write also proves the state `given` before it. A change of a
+    /// batch `joins_next`, unless it is the last.
+    Made { revision: u64, write: Option<u64>, given: Option<State>, joins_next: bool },
     /// An existing value was deleted.
     Deleted,
     /// The operation observed this state.
     Saw(State),
+    /// The operation observed these states of keys at one moment.
+    SawAll(Vec<(usize, State)>),
 }
 
 /// A statement about a key at one moment.
@@ -68,7 +74,7 @@ pub(crate) fn check(changes: &[Change], operations: &[Operation]) -> Result<(), 
     if !ordered {
         return Err(format!("revisions go back: {changes:?}"));
     }
-    let mut order = Order::new(changes);
+    let mut order = Order::new(changes, operations);
     let mut operations: Vec<_> = operations.iter().collect();
     operations.sort_by_key(|operation| operation.began);
     // For each end of an operation, the greatest place of the operations that ended by then.
@@ -90,29 +96,36 @@ pub(crate) fn check(changes: &[Change], operations: &[Operation]) -> Result<(), 
 }
 
 /// The order of changes. Each change is claimed by exactly one operation. The change at revision r
-/// has the place 2 r; reads between it and the next change have the place 2 r + 1.
+/// has the place 2 r; reads between it and the next change have the place 2 r + 1. No read is between
+/// changes of one batch.
 struct Order<'a> {
     changes: &'a [Change],
+    /// The revisions that join the next one.
+    joined: HashSet<u64>,
     by_key: BTreeMap<usize, Vec<&'a Change>>,
     claimed: HashSet<u64>,
 }
 
 impl<'a> Order<'a> {
-    fn new(changes: &'a [Change]) -> Self {
+    fn new(changes: &'a [Change], operations: &[Operation]) -> Self {
         let mut by_key = BTreeMap::<_, Vec<_>>::new();
         for change in changes {
             by_key.entry(change.key).or_default().push(change);
         }
-        Self { changes, by_key, claimed: HashSet::new() }
+        let joined = operations.iter().filter_map(|operation| match operation.outcome {
+            Outcome::Made { revision, joins_next: true, .. } => Some(revision),
+            _ => None,
+        });
+        Self { changes, joined: joined.collect(), by_key, claimed: HashSet::new() }
     }
 
     /// The earliest possible place of an operation that is not before `after`.
     fn place(&mut self, operation: &Operation, after: u64) -> Result<u64, String> {
         let of_key = self.by_key.get(&operation.key).map_or(&[][..], Vec::as_slice);
-        let place = match operation.outcome {
-            Outcome::Set { revision, write, given } => {
+        let place = match &operation.outcome {
+            &Outcome::Made { revision, write, given, .. } => {
                 let at = of_key.iter().position(|change| change.revision == revision);
-                let made = at.filter(|&at| of_key[at].write == Some(write));
+                let made = at.filter(|&at| of_key[at].write == write);
                 let before = made.map(|at| of_key[..at].last().copied());
                 before
                     .filter(|last| given.is_none_or(|given| given.holds(*last)))
@@ -125,7 +138,8 @@ impl<'a> Order<'a> {
                 .find(|change| change.write.is_none() && !self.claimed.contains(&change.revision))
                 .filter(|change| self.claimed.insert(change.revision))
                 .map(|change| 2 * change.revision),
-            Outcome::Saw(state) => place_of(state, of_key, after),
+            Outcome::Saw(state) => self.place_of(&[(operation.key, *state)], after),
+            Outcome::SawAll(states) => self.place_of(states, after),
         };
         let place = place.ok_or_else(|| format!("{operation:?} is impossible after {after}"))?;
         if place < after || (place == after && place % 2 == 0) {
@@ -134,18 +148,23 @@ impl<'a> Order<'a> {
         Ok(place)
     }
 
+    /// The earliest place from `after` on at which all states hold.
+    fn place_of(&self, states: &[(usize, State)], after: u64) -> Option<u64> {
+        let later = self.changes.partition_point(|change| 2 * change.revision < after);
+        let later = self.changes[later..].iter().map(|change| 2 * change.revision + 1);
+        let holds = |place: u64, (key, state): &(usize, State)| {
+            let of_key = self.by_key.get(key).map_or(&[][..], Vec::as_slice);
+            let next = of_key.partition_point(|change| change.revision <= place / 2);
+            state.holds(of_key[..next].last().copied())
+        };
+        iter::once(after | 1).chain(later).find(|&place| {
+            !self.joined.contains(&(place / 2)) && states.iter().all(|one| holds(place, one))
+        })
+    }
+
     fn unclaimed(&self) -> Option<&Change> {
         self.changes.iter().find(|change| !self.claimed.contains(&change.revision))
     }
-}
-
-fn place_of(state: State, of_key: &[&Change], after: u64) -> Option<u64> {
-    let next = of_key.partition_point(|change| change.revision <= after / 2);
-    if state.holds(of_key[..next].last().copied()) {
-        return Some(after | 1);
-    }
-    let change = of_key[next..].iter().find(|change| state.holds(Some(change)))?;
-    Some(2 * change.revision + 1)
 }
 
 #[cfg(test)]
@@ -164,8 +183,11 @@ mod tests {
     }
 
     fn set(key: usize, began: u64, ended: u64, revision: u64) -> Operation {
-        let outcome = Outcome::Set { revision, write: revision * 10, given: None };
-        operation(key, began, ended, outcome)
+        operation(key, began, ended, made(revision, None, false))
+    }
+
+    fn made(revision: u64, given: Option<State>, joins_next: bool) -> Outcome {
+        Outcome::Made { revision, write: Some(revision * 10), given, joins_next }
     }
 
     /// Checks the operations that made the changes, one after another, and these.
@@ -231,12 +253,39 @@ mod tests {
     #[test]
     fn a_condition_that_did_not_hold_is_a_violation() {
         let conditional = |given| {
-            let outcome = Outcome::Set { revision: 5, write: 50, given: Some(given) };
+            let outcome = made(5, Some(given), false);
             let more = [set(0, 10, 20, 3), set(1, 10, 20, 4), operation(0, 30, 40, outcome)];
             check(&CHANGES[..3], &more)
         };
         conditional(State::At(3)).unwrap();
         conditional(State::At(4)).unwrap_err();
         conditional(State::Absent).unwrap_err();
+    }
+
+    #[test]
+    fn states_without_a_common_moment_are_a_violation() {
+        let saw = |states: &[_]| operation(0, 15, 65, Outcome::SawAll(states.to_vec()));
+        let [old, new] = [(0, State::Written(30)), (0, State::Written(50))];
+        let other = (1, State::Written(40));
+        for (states, possible) in [
+            ([old, (1, State::Absent)], true),
+            ([old, other], true),
+            ([new, other], true),
+            ([new, (1, State::Absent)], false),
+        ] {
+            assert_eq!(with(&[saw(&states)]).is_ok(), possible, "{states:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_batch_is_a_violation() {
+        let batch = |joins_next| {
+            let first = operation(0, 10, 20, made(3, None, joins_next));
+            let states = vec![(0, State::Written(30)), (1, State::Absent)];
+            let saw = operation(0, 10, 20, Outcome::SawAll(states));
+            check(&CHANGES[..2], &[first, set(1, 10, 20, 4), saw])
+        };
+        batch(false).unwrap();
+        batch(true).unwrap_err();
     }
 }

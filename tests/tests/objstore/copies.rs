@@ -1,5 +1,6 @@
 //! Clients that keep copies, from sockets with `initial` and `marks`, and from `GET /streams`. A trigger
-//! of the database keeps all changes, so that the state at each revision is known.
+//! of the database keeps all changes, so that the state at each revision is known. Batches move
+//! amounts between pairs of accounts, so a state with a part of a batch has a wrong sum.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -17,8 +18,8 @@ use std::{
 use blackbox::{
     http::Answer,
     objstore::{
-        Change, Client, Event, Key, Object, Part, Service, Socket, StateStream, Stopped, exact,
-        stream_path, unique,
+        Change, Client, Event, Key, Object, Part, Service, Socket, StateStream, Stopped, batch,
+        exact, stream_path, unique,
     },
     postgres::Cluster,
     process::DEADLINE,
@@ -27,6 +28,7 @@ use blackbox::{
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use reqwest::Method;
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
@@ -56,8 +58,14 @@ const SETTINGS: [(&str, &str); 3] = [
     ("MAX_CONNECTIONS_PER_ADDRESS", "10000"),
 ];
 
+/// Accounts of each sign: `+7` and `-7` have the sum 0.
+const ACCOUNTS: usize = 150;
+
 /// The revision of each object, by its namespace and name.
 type State = BTreeMap<(String, String), u64>;
+
+/// The balance of each account, by its namespace and name.
+type Balances = BTreeMap<(String, String), i64>;
 
 /// The services. A killed one is replaced while no other task connects.
 type Services = Arc<RwLock<Vec<Service>>>;
@@ -247,14 +255,16 @@ async fn write(
             admin.at(&services[rng.random_range(0..services.len())])
         };
         for _ in 0..rng.random_range(1..50) {
+            let batch = rng.random_bool(0.02).then(|| transfers(&kind, &mut rng));
             let number = rng.random_range(0..OBJECTS);
             let namespace = (number % NAMESPACES).to_string();
             let key = Key::new(&kind, &namespace, &number.to_string());
             let member = rng.random_range(0..3);
             let object = Object::new(&key, format!("{{\"n{member}\":{}}}", rng.random::<u32>()));
-            let (path, body) = match rng.random_bool(0.7) {
-                true => ("/set", object.body()),
-                false => ("/delete", object.key.body()),
+            let (path, body) = match (batch, rng.random_bool(0.7)) {
+                (Some(batch), _) => ("/batch", batch),
+                (None, true) => ("/set", object.body()),
+                (None, false) => ("/delete", object.key.body()),
             };
             let request = client.request(Method::POST, path);
             let request = request.header("content-type", "application/json").body(body);
@@ -264,6 +274,39 @@ async fn write(
             }
         }
     }
+}
+
+/// A batch that sets random accounts of one sign, and then their counterparts. With a part of it, some
+/// sums are not 0.
+fn transfers(kind: &str, rng: &mut StdRng) -> String {
+    let (from, count) = (rng.random_range(0..ACCOUNTS), rng.random_range(1..=ACCOUNTS));
+    let amounts: Vec<_> = (0..count).map(|_| rng.random_range(1..1000_i64)).collect();
+    let operations = [("+", 1), ("-", -1)].into_iter().flat_map(|(sign, factor)| {
+        let amounts = amounts.iter().enumerate();
+        amounts.map(move |(index, amount)| {
+            let account = (from + index) % ACCOUNTS;
+            let key =
+                Key::new(kind, &(account % NAMESPACES).to_string(), &format!("{sign}{account}"));
+            Object::new(&key, format!(r#"{{"n":{}}}"#, factor * amount)).operation("")
+        })
+    });
+    batch(&operations.collect::<Vec<_>>())
+}
+
+fn set_balance(balances: &mut Balances, Object { key, value, .. }: &Object) {
+    if key.name.starts_with(['+', '-']) {
+        let amount: Amount = serde_json::from_str(value).unwrap();
+        balances.insert((key.namespace.clone(), key.name.clone()), amount.n);
+    }
+}
+
+/// Checks that the accounts of each namespace have the sum 0.
+fn are_balanced(balances: &Balances, at: u64) {
+    let mut sums = BTreeMap::<_, i64>::new();
+    for ((namespace, _), amount) in balances {
+        *sums.entry(namespace).or_default() += amount;
+    }
+    assert!(sums.values().all(|sum| *sum == 0), "{sums:?} at {at}");
 }
 
 /// What a copy has, and its digest at each revision that the service has named.
@@ -349,14 +392,15 @@ async fn keep_pattern(
     let namespace = rng.random_range(0..=NAMESPACES);
     let namespace = if namespace < NAMESPACES { namespace.to_string() } else { String::new() };
     let path = stream_path(&Key::new(&kind, &namespace, ""));
-    let (mut state, mut states, mut offset) = (State::new(), Vec::new(), "-1".to_owned());
+    let (mut state, mut balances) = (State::new(), Balances::new());
+    let (mut states, mut offset) = (Vec::new(), "-1".to_owned());
     while !over.load(Ordering::Relaxed) {
         let service = {
             let services = services.read().await;
             client.at(&services[rng.random_range(0..services.len())])
         };
         if rng.random_bool(0.1) {
-            (state, offset) = (State::new(), "-1".to_owned());
+            (state, balances, offset) = (State::new(), Balances::new(), "-1".to_owned());
         }
         let live = ["", "&live=long-poll", "&live=sse"][rng.random_range(0..3)];
         let request = service.request(Method::GET, &format!("{path}?offset={offset}{live}"));
@@ -381,18 +425,24 @@ async fn keep_pattern(
             let Some(part) = next.ok().flatten() else { break };
             for change in part.changes {
                 match change {
-                    Change::Insert(revision, Object { key, .. })
-                    | Change::Update(revision, Object { key, .. }) => {
-                        state.insert((key.namespace, key.name), revision);
+                    Change::Insert(revision, object) | Change::Update(revision, object) => {
+                        set_balance(&mut balances, &object);
+                        state.insert((object.key.namespace, object.key.name), revision);
                     }
                     Change::Delete(_, key, _) => drop(state.remove(&(key.namespace, key.name))),
-                    Change::Reset => state.clear(),
+                    Change::Reset => {
+                        state.clear();
+                        balances.clear();
+                    }
                     Change::SnapshotStart | Change::SnapshotEnd => {}
                 }
             }
             offset = part.offset;
             assert!(exact(&offset).is_some() || !part.up_to_date, "{offset} is up to date");
-            states.extend(exact(&offset).map(|revision| (revision, digest(&state))));
+            if let Some(revision) = exact(&offset) {
+                states.push((revision, digest(&state)));
+                are_balanced(&balances, revision);
+            }
             if rng.random_bool(0.02) {
                 sleep(Duration::from_millis(rng.random_range(0..1500))).await;
             }
@@ -433,7 +483,7 @@ async fn keep(services: Services, kind: String, over: Arc<AtomicBool>, mut rng: 
         namespace => Key::new(&kind, &namespace.to_string(), ""),
     };
     // The last state that the service named. A client resumes with it.
-    let mut exact = State::new();
+    let mut exact = (State::new(), Balances::new());
     let mut at = None;
     let mut states = Vec::new();
     while !over.load(Ordering::Relaxed) {
@@ -443,7 +493,7 @@ async fn keep(services: Services, kind: String, over: Arc<AtomicBool>, mut rng: 
         if rng.random_bool(0.3) {
             at = None;
         }
-        let mut state = if at.is_some() { exact.clone() } else { State::new() };
+        let (mut state, mut balances) = if at.is_some() { exact.clone() } else { <_>::default() };
         let stream = Stream::open(&client, None, at).await;
         drop(services);
         let Some(mut stream) = stream else { continue };
@@ -451,6 +501,7 @@ async fn keep(services: Services, kind: String, over: Arc<AtomicBool>, mut rng: 
             let Some(event) = stream.next().await else { break };
             match event {
                 Event::Set(revision, object) => {
+                    set_balance(&mut balances, &object);
                     state.insert((object.key.namespace, object.key.name), revision);
                 }
                 Event::Delete(_, Object { key, .. })
@@ -460,13 +511,15 @@ async fn keep(services: Services, kind: String, over: Arc<AtomicBool>, mut rng: 
                 }
                 Event::Reset(_) => {
                     state.clear();
+                    balances.clear();
                     at = None;
                 }
                 Event::Synced(revision) | Event::Mark(revision) => {
                     assert!(Some(revision) >= at, "{revision} is older than {at:?}");
                     at = Some(revision);
                     states.push((revision, digest(&state)));
-                    exact.clone_from(&state);
+                    are_balanced(&balances, revision);
+                    exact = (state.clone(), balances.clone());
                     if over.load(Ordering::Relaxed) {
                         break;
                     }
@@ -484,6 +537,12 @@ fn digest(state: &State) -> u64 {
     let mut hasher = DefaultHasher::new();
     state.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The value of an account.
+#[derive(Deserialize)]
+struct Amount {
+    n: i64,
 }
 
 /// A kept record: of an object, or of a watch.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use blackbox::{
-    objstore::{Client, Key, Object, Service, Stopped, revision},
+    objstore::{Client, Key, Object, Service, Stopped, batch, revision},
     process::DEADLINE,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
@@ -118,6 +118,9 @@ async fn changes(client: Client, mut rng: StdRng) -> Changes {
         } else {
             change(&client, "/delete", key, key.body(), "").await
         });
+        if rng.random_bool(0.2) {
+            changes.push(group(&client, rng.random_range(2..20), &mut rng).await);
+        }
     }
     changes.push(change(&client, "/unwatch", &pattern, pattern.body(), "").await);
     changes
@@ -136,6 +139,20 @@ async fn change(
     let (_, event) = EVENTS.into_iter().find(|(it, _)| *it == path).unwrap();
     let request = answer.header("x-request-id").unwrap();
     (request.to_owned(), format!("{event} {type} {namespace} {name} {value}"))
+}
+
+/// Sets several objects at once. The change has a line for each.
+async fn group(client: &Client, count: usize, rng: &mut StdRng) -> (String, String) {
+    let objects: Vec<_> =
+        (0..count).map(|_| Object::new(&Key::fresh(), value(rng.random()))).collect();
+    let operations: Vec<_> = objects.iter().map(|object| object.operation("")).collect();
+    let answer = client.post("/batch", batch(&operations)).await.expect(200);
+    let lines = objects.iter().map(|object| {
+        let Key { r#type, namespace, name } = &object.key;
+        format!("1 {type} {namespace} {name} {}", object.value)
+    });
+    let request = answer.header("x-request-id").unwrap();
+    (request.to_owned(), lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// Makes the service copy the write-ahead log into the database.
@@ -170,14 +187,23 @@ async fn log_is_copied(file: &Path) {
     .await;
 }
 
-/// Revision and text of each change.
+/// Revision and text of each change. A group is one change.
 fn log(file: &Path) -> Vec<(i64, String)> {
-    select(
+    let records = select(
         file,
         "SELECT revision, concat(event, ' ', type, ' ', namespace, ' ', name, ' ',
-                                 CASE event WHEN 1 THEN CAST(value AS TEXT) END)
+                                 CASE event WHEN 1 THEN CAST(value AS TEXT) END,
+                                 CASE WHEN joins_next THEN char(10) END)
          FROM log ORDER BY revision",
-    )
+    );
+    let mut changes = Vec::<(i64, String)>::new();
+    for (revision, text) in records {
+        match changes.last_mut() {
+            Some((_, group)) if group.ends_with('\n') => group.push_str(&text),
+            _ => changes.push((revision, text)),
+        }
+    }
+    changes
 }
 
 fn rows(file: &Path) -> Rows {
