@@ -15,7 +15,7 @@ use tower_http::cors::CorsLayer;
 use crate::{
     app::Payments,
     language,
-    web::{Error, SlashRoutes as _, page::style, with_fallbacks, with_telemetry},
+    web::{Error, SlashRoutes as _, page::style, with_telemetry},
 };
 
 mod asset;
@@ -69,5 +69,9 @@ pub(crate) fn router(
         .route("/page.css", get(style))
         .route("/page.js", get(asset::script));
     let pos = Pos { payments, settings: Arc::new(settings) };
-    with_telemetry(with_fallbacks(shared.merge(own).with_state(pos)), traffic, edge)
+    let routes = shared
+        .merge(own)
+        .fallback(problem::not_found)
+        .method_not_allowed_fallback(problem::wrong_method);
+    with_telemetry(routes.with_state(pos), traffic, edge)
 }

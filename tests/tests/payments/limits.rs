@@ -155,11 +155,16 @@ async fn the_limit_page_is_in_the_customers_language() {
         has_retry_after(&page);
         let html = page.text();
         assert!(html.contains(&format!("<html lang=\"{locale}\">")), "{html}");
-        assert!(html.contains(&format!("<title>{heading}</title>")), "{html}");
-        assert!(
-            html.contains(&format!(" autofocus>{heading}</h1>")) && html.contains(hint),
-            "{html}"
-        );
+        // The link is read before the attempt is counted, because test merchants have other limits.
+        // So the page can name the shop, which knows other ways to pay.
+        for shown in [
+            &format!("<title>{heading} – https://shop.example</title>"),
+            &format!(" autofocus>{heading}</h1>"),
+            hint,
+            "mailto:ann@shop.example",
+        ] {
+            assert!(html.contains(shown), "{shown} is missing: {html}");
+        }
         assert_eq!(page.header("cache-control"), Some("no-store"));
     }
 }

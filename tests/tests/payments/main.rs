@@ -63,5 +63,6 @@ mod stripe;
 mod tour;
 mod transactions;
 mod upgrade;
+mod ways_back;
 mod webhooks;
 mod wire;

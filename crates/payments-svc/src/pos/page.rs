@@ -167,7 +167,7 @@ pub(super) async fn pay(
         Err(problem) => {
             let counted = payments.count_attempt(false, address).err();
             let reason = counted.map_or(problem.reason, |refused| Reason::Refused(refused.into()));
-            return Err(Problem { language: problem.language, reason });
+            return Err(Problem { reason, ..problem });
         }
     };
     let body = body.map_err(|error| visit.problem(error))?;

@@ -4,11 +4,14 @@ use std::sync::LazyLock;
 
 use askama::Template;
 use axum::{
-    http::{HeaderValue, StatusCode},
+    http::{HeaderValue, StatusCode, request::Parts},
     response::Response,
 };
+use payments_domain::Merchant;
+use url::Url;
 
-use crate::web::page::html;
+use super::language::Language;
+use crate::web::{fields, page::html};
 
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| policy(None));
 
@@ -40,6 +43,21 @@ pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {
 /// [`page`] with another Content Security Policy.
 pub(super) fn page_with(status: StatusCode, page: &impl Template, policy: HeaderValue) -> Response {
     html(status, page, policy, "no-referrer")
+}
+
+/// The customer's language.
+pub(super) fn language(parts: &Parts) -> &'static Language {
+    let query = parts.uri.query();
+    let locale = fields::read_query(query, |fields| fields.optional("locale", str::parse));
+    let locale: Option<String> = locale.unwrap_or_default();
+    Language::of(locale.as_deref(), &parts.headers)
+}
+
+/// The website of a merchant, if browsers can open it: the API accepts any text.
+pub(super) fn website_url(merchant: &Merchant) -> Option<&str> {
+    let website = merchant.details.website.as_str();
+    let url = Url::parse(website).ok()?;
+    ["http", "https"].contains(&url.scheme()).then_some(website)
 }
 
 /// The class of an amount in large type: a long amount gets a smaller one, because it must fit the

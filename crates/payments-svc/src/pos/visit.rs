@@ -9,19 +9,20 @@ use axum::{
 };
 use common::limits::ClientAddress;
 use payments_domain::{
-    Amount, Currency, FieldError, Link, Merchant, Money, Name, link_text,
+    Amount, Currency, FieldError, Link, Merchant, Money, link_text,
     write::{KeyedRequest, LinkSecretRow, UsedLink},
 };
 use sha2::{Digest as _, Sha256};
-use url::{Url, form_urlencoded};
+use url::form_urlencoded;
 use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
 use super::{
     Pos,
     browser::{self, Browser},
     language::Language,
-    problem::{Problem, Reason},
+    problem::{Problem, Reason, Shop},
     settings::{Settings, Tokenizer},
+    view,
 };
 use crate::{
     app::{self, Attempt, Origin, Payments, now},
@@ -127,13 +128,11 @@ impl FromRequestParts<Pos> for Visit {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, pos: &Pos) -> Result<Self, Problem> {
-        let query = parts.uri.query();
-        let locale = fields::read_query(query, |fields| fields.optional("locale", str::parse));
-        let locale: Option<String> = locale.unwrap_or_default();
-        let language = Language::of(locale.as_deref(), &parts.headers);
         let browser = Browser::of(&parts.headers);
-        let visit = Self::read(pos, query, language, browser).await;
-        visit.map_err(|error| Problem { language, reason: Reason::Refused(error.into()) })
+        match Self::read(pos, parts.uri.query(), view::language(parts), browser).await {
+            Ok(visit) => Ok(visit),
+            Err(error) => Err(Problem::of(pos, parts, Reason::Refused(error.into())).await),
+        }
     }
 }
 
@@ -211,7 +210,16 @@ impl Visit {
 
     /// Like [`Self::problem`], for a reason that is not an error of the request.
     pub(super) fn because(&self, reason: Reason) -> Problem {
-        Problem { language: self.language, reason }
+        let url = self.way_back().map(str::to_owned);
+        let shop = Some(Box::new(Shop { merchant: self.merchant.clone(), url }));
+        Problem { language: self.language, reason, shop, settings: Arc::clone(&self.settings) }
+    }
+
+    /// Where a customer goes on without paying. That is `redirect` only if the shop has signed the
+    /// link: anybody can make a link without a signature, to any page. Otherwise the shop's website.
+    pub(super) fn way_back(&self) -> Option<&str> {
+        let redirect = self.link.redirect.as_ref().filter(|_| self.link.signature.is_some());
+        redirect.map(|redirect| redirect.as_str()).or_else(|| view::website_url(&self.merchant))
     }
 
     /// Redirects to the payment link, with the token of the card form if there is one.
@@ -308,16 +316,7 @@ impl Visit {
 
     /// The name of the merchant, or its website if it has no name.
     pub(super) fn shop_name(&self) -> &str {
-        let details = &self.merchant.details;
-        let name = details.name.as_ref().map(Name::as_str).filter(|name| !name.trim().is_empty());
-        name.unwrap_or(details.website.as_str())
-    }
-
-    /// The website of the merchant, if browsers can open it: the API accepts any text.
-    pub(super) fn website_url(&self) -> Option<&str> {
-        let website = self.merchant.details.website.as_str();
-        let url = Url::parse(website).ok()?;
-        ["http", "https"].contains(&url.scheme()).then_some(website)
+        self.merchant.details.title()
     }
 
     /// The idempotency key of a form. The digest of the request covers the browser and the
