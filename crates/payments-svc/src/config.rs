@@ -298,6 +298,10 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_PRIVACY_URL", value_parser = web_url)]
     pub(crate) privacy_url: Option<Url>,
 
+    /// Accessibility statement, linked on the payment page
+    #[arg(long, env = "PAYMENTS_ACCESSIBILITY_URL", value_parser = web_url)]
+    pub(crate) accessibility_url: Option<Url>,
+
     /// Directory of the SQLite files, and of demo.env
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
     pub(crate) data_dir: PathBuf,

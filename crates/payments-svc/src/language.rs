@@ -148,6 +148,7 @@ messages! {
     contact "contact" ();
     terms "terms" ();
     privacy "privacy" ();
+    accessibility "accessibility" ();
     amount "amount" ();
     amount_error "amount-error" (decimals);
     currency "currency" ();

@@ -270,8 +270,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     }
     let edge = Arc::new(Edge::new(config.allowed_hosts()));
     let router = http::router(api, operations.clone(), Arc::clone(&traffic), Arc::clone(&edge));
-    let page =
-        pos::Settings::new(&pos_url, config.card_schemes, (config.terms_url, config.privacy_url));
+    let links = [config.terms_url, config.privacy_url, config.accessibility_url];
+    let page = pos::Settings::new(&pos_url, config.card_schemes, links);
     let key =
         config.stripe_publishable_key.filter(|_| config.acquirer == Some(AcquirerName::Stripe));
     let page = match key {

@@ -294,6 +294,7 @@ async fn a_receipt_names_what_was_paid_and_where() {
     let service = Service::with(&[
         ("PAYMENTS_TERMS_URL", "https://shop.example/terms"),
         ("PAYMENTS_PRIVACY_URL", "https://shop.example/privacy?a=b"),
+        ("PAYMENTS_ACCESSIBILITY_URL", "https://shop.example/accessibility"),
     ])
     .await;
     let merchant = service.merchant().await;
@@ -312,9 +313,13 @@ async fn a_receipt_names_what_was_paid_and_where() {
         "<a href=\"https://shop.example\"",
         "<a href=\"https://shop.example/terms\"",
         "<a href=\"https://shop.example/privacy?a=b\"",
+        "<a href=\"https://shop.example/accessibility\" rel=\"noreferrer\">Accessibility</a>",
     ] {
         assert!(page.text().contains(shown), "{shown} is missing: {page:?}");
     }
+    // Pages that name no shop have these links, too.
+    let broken = service.show("/?locale=mt").await.expect(400);
+    assert!(broken.text().contains(">Aċċessibbiltà</a>"), "{broken:?}");
 }
 
 #[tokio::test]

@@ -304,6 +304,7 @@ async fn no_error_shows_a_password_or_a_key() {
         "PAYMENTS_POS_URL",
         "PAYMENTS_TERMS_URL",
         "PAYMENTS_PRIVACY_URL",
+        "PAYMENTS_ACCESSIBILITY_URL",
         "PAYMENTS_STRIPE_URL",
         "PAYMENTS_STRIPE_SCRIPT_URL",
         "PAYMENTS_STRIPE_PUBLISHABLE_KEY",

@@ -7,6 +7,7 @@ test-payment = Това е тест: няма да бъдат удържани �
 contact = Въпроси за поръчката
 terms = Общи условия
 privacy = Политика за поверителност
+accessibility = Достъпност
 
 ## Amount form
 

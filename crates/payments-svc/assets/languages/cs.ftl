@@ -7,6 +7,7 @@ test-payment = Toto je test: žádné peníze nebudou strženy.
 contact = Dotazy k objednávce
 terms = Obchodní podmínky
 privacy = Ochrana osobních údajů
+accessibility = Přístupnost
 
 ## Amount form
 

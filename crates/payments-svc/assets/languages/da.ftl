@@ -7,6 +7,7 @@ test-payment = Dette er en test: Der trækkes ingen penge.
 contact = Spørgsmål om din ordre
 terms = Handelsbetingelser
 privacy = Privatlivspolitik
+accessibility = Tilgængelighed
 
 ## Amount form
 

@@ -7,6 +7,7 @@ test-payment = Dies ist ein Test: Es wird nichts abgebucht.
 contact = Fragen zu Ihrer Bestellung
 terms = Allgemeine Geschäftsbedingungen
 privacy = Datenschutzerklärung
+accessibility = Barrierefreiheit
 
 ## Amount form
 

@@ -9,6 +9,7 @@ test-payment = This is a test: no money is moved.
 contact = Questions about your order
 terms = Terms and conditions
 privacy = Privacy policy
+accessibility = Accessibility
 
 ## Amount form
 

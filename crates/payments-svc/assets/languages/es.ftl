@@ -7,6 +7,7 @@ test-payment = Esto es una prueba: no se cobrará nada.
 contact = Preguntas sobre su pedido
 terms = Términos y condiciones
 privacy = Política de privacidad
+accessibility = Accesibilidad
 
 ## Amount form
 

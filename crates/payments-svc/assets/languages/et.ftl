@@ -7,6 +7,7 @@ test-payment = See on test: raha ei liigu.
 contact = Küsimused tellimuse kohta
 terms = Tingimused
 privacy = Privaatsuspoliitika
+accessibility = Ligipääsetavus
 
 ## Amount form
 

@@ -7,6 +7,7 @@ test-payment = Tämä on testi: mitään ei veloiteta.
 contact = Kysyttävää tilauksesta
 terms = Käyttöehdot
 privacy = Tietosuojaseloste
+accessibility = Saavutettavuus
 
 ## Amount form
 

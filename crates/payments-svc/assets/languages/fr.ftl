@@ -7,6 +7,7 @@ test-payment = Ceci est un test : aucun montant ne sera débité.
 contact = Questions sur votre commande
 terms = Conditions générales
 privacy = Politique de confidentialité
+accessibility = Accessibilité
 
 ## Amount form
 

@@ -7,6 +7,7 @@ test-payment = Is tástáil í seo: ní ghearrfar aon airgead ort.
 contact = Ceisteanna faoi d’ordú
 terms = Téarmaí agus coinníollacha
 privacy = Polasaí príobháideachais
+accessibility = Inrochtaineacht
 
 ## Amount form
 

@@ -7,6 +7,7 @@ test-payment = Ovo je test: ništa se neće naplatiti.
 contact = Pitanja o narudžbi
 terms = Uvjeti poslovanja
 privacy = Pravila privatnosti
+accessibility = Pristupačnost
 
 ## Amount form
 

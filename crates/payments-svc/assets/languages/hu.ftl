@@ -7,6 +7,7 @@ test-payment = Ez egy teszt, nem történik pénzmozgás.
 contact = Kérdések a rendeléséről
 terms = Általános szerződési feltételek
 privacy = Adatkezelési tájékoztató
+accessibility = Akadálymentesség
 
 ## Amount form
 

@@ -7,6 +7,7 @@ test-payment = Þetta er prófun: ekkert verður skuldfært.
 contact = Spurningar um pöntunina
 terms = Skilmálar
 privacy = Persónuverndarstefna
+accessibility = Aðgengi
 
 ## Amount form
 

@@ -7,6 +7,7 @@ test-payment = Questo è un test: non verrà addebitato nulla.
 contact = Domande sul suo ordine
 terms = Termini e condizioni
 privacy = Informativa sulla privacy
+accessibility = Accessibilità
 
 ## Amount form
 

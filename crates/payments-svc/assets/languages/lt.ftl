@@ -7,6 +7,7 @@ test-payment = Tai bandymas: pinigai nebus nuskaičiuoti.
 contact = Klausimai apie užsakymą
 terms = Taisyklės ir sąlygos
 privacy = Privatumo politika
+accessibility = Prieinamumas
 
 ## Amount form
 

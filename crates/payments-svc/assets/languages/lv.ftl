@@ -7,6 +7,7 @@ test-payment = Šis ir tests: nauda netiks ieturēta.
 contact = Jautājumi par pasūtījumu
 terms = Noteikumi un nosacījumi
 privacy = Privātuma politika
+accessibility = Piekļūstamība
 
 ## Amount form
 

@@ -7,6 +7,7 @@ test-payment = Dan huwa test: mhux se jittieħdu flus.
 contact = Mistoqsijiet dwar l-ordni tiegħek
 terms = Termini u kundizzjonijiet
 privacy = Politika tal-privatezza
+accessibility = Aċċessibbiltà
 
 ## Amount form
 

@@ -7,6 +7,7 @@ test-payment = Dette er en test: Det trekkes ingen penger.
 contact = Spørsmål om bestillingen
 terms = Vilkår
 privacy = Personvernerklæring
+accessibility = Tilgjengelighet
 
 ## Amount form
 

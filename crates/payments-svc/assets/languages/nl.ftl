@@ -7,6 +7,7 @@ test-payment = Dit is een test: er wordt niets afgeschreven.
 contact = Vragen over uw bestelling
 terms = Algemene voorwaarden
 privacy = Privacybeleid
+accessibility = Toegankelijkheid
 
 ## Amount form
 

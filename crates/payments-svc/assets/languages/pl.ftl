@@ -7,6 +7,7 @@ test-payment = To jest test: pieniądze nie zostaną pobrane.
 contact = Pytania dotyczące zamówienia
 terms = Regulamin
 privacy = Polityka prywatności
+accessibility = Dostępność
 
 ## Amount form
 

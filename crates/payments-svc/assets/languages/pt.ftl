@@ -7,6 +7,7 @@ test-payment = Isto é um teste: nada será cobrado.
 contact = Questões sobre a sua encomenda
 terms = Termos e condições
 privacy = Política de privacidade
+accessibility = Acessibilidade
 
 ## Amount form
 

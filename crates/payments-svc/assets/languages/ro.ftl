@@ -7,6 +7,7 @@ test-payment = Acesta este un test: nu se transferă bani.
 contact = Întrebări despre comandă
 terms = Termeni și condiții
 privacy = Politica de confidențialitate
+accessibility = Accesibilitate
 
 ## Amount form
 

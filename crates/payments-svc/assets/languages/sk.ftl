@@ -7,6 +7,7 @@ test-payment = Toto je test: žiadne peniaze nebudú odpísané.
 contact = Otázky k objednávke
 terms = Obchodné podmienky
 privacy = Ochrana osobných údajov
+accessibility = Prístupnosť
 
 ## Amount form
 

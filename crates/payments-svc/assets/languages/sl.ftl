@@ -7,6 +7,7 @@ test-payment = To je preizkus: nič ne bo zaračunano.
 contact = Vprašanja o naročilu
 terms = Splošni pogoji
 privacy = Pravilnik o zasebnosti
+accessibility = Dostopnost
 
 ## Amount form
 

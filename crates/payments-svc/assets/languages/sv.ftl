@@ -7,6 +7,7 @@ test-payment = Det här är ett test: inga pengar dras.
 contact = Frågor om din beställning
 terms = Allmänna villkor
 privacy = Integritetspolicy
+accessibility = Tillgänglighet
 
 ## Amount form
 

@@ -112,7 +112,7 @@ mod tests {
                 "; HttpOnly; SameSite=Lax; Secure; Path=/pay/; Max-Age=172800",
             ),
         ] {
-            let settings = Settings::new(url, Vec::new(), (None, None));
+            let settings = Settings::new(url, Vec::new(), [const { None }; 3]);
             let cookie = browser.set_cookie(&settings).unwrap();
             assert!(cookie.to_str().unwrap().ends_with(end), "{cookie:?}");
         }

@@ -1,10 +1,12 @@
 //! The settings of the payment page.
 
+use std::borrow::Cow;
+
 use axum::http::HeaderValue;
 use payments_domain::Scheme;
 use url::Url;
 
-use super::view;
+use super::{language::Language, view};
 
 pub(crate) struct Settings {
     /// The public URL of the page. Ends with a slash.
@@ -15,8 +17,8 @@ pub(crate) struct Settings {
     pub(super) is_secure: bool,
     /// The schemes that the card form shows.
     pub(super) schemes: Vec<Scheme>,
-    pub(super) terms_url: Option<Url>,
-    pub(super) privacy_url: Option<Url>,
+    /// The terms, the privacy policy and the accessibility statement.
+    links: [Option<Url>; 3],
     /// `None`: the page of a live merchant has fields for the card itself.
     pub(super) tokenizer: Option<Tokenizer>,
 }
@@ -44,17 +46,21 @@ impl Tokenizer {
 }
 
 impl Settings {
-    /// `url` is the public URL of the page.
-    pub(crate) fn new(
-        url: &str,
-        schemes: Vec<Scheme>,
-        (terms_url, privacy_url): (Option<Url>, Option<Url>),
-    ) -> Self {
+    /// `url` is the public URL of the page, `links` are those to the terms, the privacy policy and the
+    /// accessibility statement.
+    pub(crate) fn new(url: &str, schemes: Vec<Scheme>, links: [Option<Url>; 3]) -> Self {
         let url = format!("{}/", url.trim_end_matches('/'));
         let parsed = Url::parse(&url).ok();
         let path = parsed.as_ref().map_or("/", Url::path).to_owned();
         let is_secure = parsed.is_some_and(|url| url.scheme() == "https");
-        Self { url, path, is_secure, schemes, terms_url, privacy_url, tokenizer: None }
+        Self { url, path, is_secure, schemes, links, tokenizer: None }
+    }
+
+    /// The links below each page, with their texts.
+    pub(super) fn links(&self, language: &'static Language) -> Vec<(Cow<'static, str>, &Url)> {
+        let texts = [language.terms(), language.privacy(), language.accessibility()];
+        let links = texts.into_iter().zip(&self.links);
+        links.filter_map(|(text, url)| Some((text, url.as_ref()?))).collect()
     }
 
     pub(crate) fn with_tokenizer(self, tokenizer: Tokenizer) -> Self {
