@@ -26,6 +26,7 @@ mod forms;
 mod frauds;
 mod idempotency;
 mod import;
+mod inventory;
 mod late_facts;
 mod ledger;
 mod limits;
