@@ -364,8 +364,8 @@ impl Connection {
     /// the end of a reset, no change follows that would wake it, so a ping must.
     fn until_ping(&self) -> impl Future<Output = ()> + use<> {
         let is_reset = match self.format {
-            MessageFormat::Events => self.reset.is_some(),
             MessageFormat::Objects => self.store.is_trimmed(),
+            _ => self.reset.is_some(),
         };
         let points = thread_rng().gen_range(0..PING_EVERY);
         let never = !is_reset && chance();
@@ -395,8 +395,8 @@ impl Connection {
         self.pushes += 1;
         let frame: Json = serde_json::from_slice(&frame.json).expect("JSON");
         let (revision, event, object) = match self.format {
-            MessageFormat::Events => (&frame["Revision"], &frame["Event"], &frame["Object"]),
             MessageFormat::Objects => (&frame["Value"]["revision"], &Json::Null, &frame),
+            _ => (&frame["Revision"], &frame["Event"], &frame["Object"]),
         };
         let revision = revision.as_u64().expect("a revision");
         if event == "reset" {
@@ -424,8 +424,8 @@ impl Connection {
     /// a client does not know that there is a reset.
     fn assert_next(&self, revision: Revision) {
         let is_reset = match self.format {
-            MessageFormat::Events => self.reset.is_some(),
             MessageFormat::Objects => self.store.is_trimmed(),
+            _ => self.reset.is_some(),
         };
         let pushes = self.store.pushes(self.client, self.format == MessageFormat::Events);
         let mut pushes = pushes.into_iter();

@@ -10,8 +10,8 @@ use std::{
 
 use crate::{
     domain::{
-        Action, AdoptedRules, ClientId, Entry, Key, Object, Pattern, Record, Revision,
-        StoredLifespan, StoredObject, Watches,
+        Action, AdoptedRules, ClientId, Entry, Epoch, EpochId, Key, Object, Pattern, Record,
+        Revision, StoredLifespan, StoredObject, Watches,
     },
     rules,
     sync::mpsc,
@@ -69,6 +69,10 @@ struct History {
 }
 
 impl Store {
+    pub(crate) fn epoch(&self) -> Epoch {
+        Epoch { id: EpochId::default(), start: 0 }
+    }
+
     pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         self.read(|history| ClientState {
             revision: history.head(),

@@ -83,7 +83,7 @@ pub(super) async fn batch(
         app.store.group(operations, refused).await?.map_err(|refused| {
             Error::Operation(refused.operation, Box::new(refused.refusal.into()))
         })?;
-    let epoch = app.store.epoch();
+    let epoch = app.store.epoch().id;
     let etag = |revision| ETag::new(epoch, revision).to_string();
     let results = revisions.zip(sets);
     let results = results.map(|(revision, is_set)| Done { etag: is_set.then(|| etag(revision)) });
