@@ -218,6 +218,13 @@ impl Page {
         assert_eq!(set["success"], true, "{url}: {set}");
     }
 
+    /// Shows the page as it is printed.
+    pub async fn print(&self) {
+        let printed = json!({ "media": "print" });
+        let command = json!({ "cmd": "Emulation.setEmulatedMedia", "params": printed });
+        let _ = self.command("goog/cdp/execute", command).await;
+    }
+
     /// Emulates a screen of this width in pixels and a colour scheme (`light`, `dark`).
     pub async fn show_on(&self, width: u32, scheme: &str) {
         let size =

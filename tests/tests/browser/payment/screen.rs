@@ -127,6 +127,21 @@ async fn a_long_text_and_a_large_amount_fit_a_phone() {
     .await;
 }
 
+#[tokio::test]
+async fn a_printed_receipt_has_nothing_that_is_for_the_screen() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        pay(page, Card::VISA).await;
+        comes_out(page, None).await;
+        let shown = "return $('.paid').innerText.includes('You can close this page.')";
+        assert_eq!(page.run(shown).await, true);
+        page.print().await;
+        assert_eq!(page.run(shown).await, false);
+        assert!(page.text(".paid").await.contains("Payment successful"));
+    })
+    .await;
+}
+
 /// Checks that an element is not broken into lines, and not cut off.
 async fn is_in_one_line(page: &Page, selector: &str) {
     let script = format!(
@@ -158,7 +173,8 @@ async fn an_amount_never_breaks_inside_its_number() {
 }
 
 /// Widths in pixels and colour schemes.
-const SCREENS: [(u32, &str); 4] = [(320, "light"), (390, "dark"), (1280, "light"), (1280, "dark")];
+pub(super) const SCREENS: [(u32, &str); 4] =
+    [(320, "light"), (390, "dark"), (1280, "light"), (1280, "dark")];
 
 #[tokio::test]
 async fn axe_finds_nothing_while_a_payment_is_processed() {
