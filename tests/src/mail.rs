@@ -61,6 +61,13 @@ impl MailServer {
         self.until(|events| events.iter().any(|event| event["kept_waiting"] == address)).await;
     }
 
+    /// The link in the first mail to an address, after it was received.
+    pub async fn link_to(&self, address: &str) -> String {
+        let mail = self.received(address, 1).await.remove(0);
+        let mut lines = mail["text"].as_str().expect("a text").lines();
+        lines.find(|line| line.starts_with("http")).expect("a link").to_owned()
+    }
+
     async fn until(&self, condition: impl Fn(&[Value]) -> bool) {
         let mut events = self.events.clone();
         let found = timeout(DELIVERED, events.wait_for(|events| condition(events))).await;

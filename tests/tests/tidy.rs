@@ -73,7 +73,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("fields", ""),
             ("acquirer", "fields rand reqwest tokio tracing"),
             ("language", "axum"),
-            ("mail", "language lettre tokio"),
+            ("mail", "language receipt_links lettre tokio"),
             ("webhook", "reqwest std::net std::sync::Mutex tokio"),
             ("rates", "std::fs std::sync::RwLock std::time::SystemTime tracing"),
             ("file", "std::fs tempfile"),
@@ -88,13 +88,14 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("limits", "config std::net"),
             ("metrics", "store common::batch prometheus"),
             ("authenticator", ""),
+            ("receipt_links", ""),
             (
                 "app",
                 "acquirer authenticator limits rates store webhook prometheus rand tokio tracing",
             ),
             ("web", "app fields askama axum tokio"),
             ("http", "app web axum rand tokio tracing"),
-            ("pos", "app language web askama axum tower_http"),
+            ("pos", "app language receipt_links web askama axum tower_http"),
             ("desk", "app authenticator formula language web askama axum rand tracing"),
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),
             ("payout", "config file formula store askama common::control common::progress tokio"),
@@ -112,8 +113,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("config", "store clap common::postgres lettre std::net"),
             (
                 "service",
-                "acquirer app authenticator config desk http jobs limits mail metrics orders pos rates store webhook \
-                 common::process common::serve prometheus std::net tokio tracing",
+                "acquirer app authenticator config desk http jobs limits mail metrics orders pos rates receipt_links \
+                 store webhook common::process common::serve prometheus std::net tokio tracing",
             ),
             (
                 "main",

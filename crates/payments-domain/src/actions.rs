@@ -30,6 +30,7 @@ actions! {
     delete_events,
     delete_evidence,
     delete_keys,
+    delete_receipts,
     delete_webhook,
     end_sessions,
     enter_code,

@@ -97,7 +97,7 @@ pub use ledger::{Account, BalanceLine, LineKind};
 pub(crate) use ledger::{LedgerEntry, Posting, are_balanced};
 pub use link::{DecimalAmount, Link, LinkDigest, LinkSecret};
 pub use log::LogKind;
-pub use mail::{Mail, MailKind};
+pub use mail::{Mail, MailKind, ReceiptAddress};
 pub use merchant::{
     BankChange, Country, Descriptor, Email, Hold, Iban, Merchant, MerchantDetails, MerchantUpdate,
     Name, Notes, Pricing, Standing, Terms, Website, link_text, merchant_title,

@@ -1,4 +1,4 @@
-//! Mails to users of merchants.
+//! Mails to users of merchants, and to payers.
 
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ named! {
         Return = "return",
         /// An endpoint of an app was disabled, because its deliveries failed.
         Webhook = "webhook",
+        /// A payer wants a receipt.
+        Receipt = "receipt",
     }
 }
 
@@ -61,6 +63,16 @@ impl MailKind {
 }
 
 group! {
+    /// Where the receipt of a payment goes.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ReceiptAddress {
+        email: Email = "email",
+        /// The ISO 639-1 code of the language in which the payer paid.
+        language: String = "language",
+    }
+}
+
+group! {
     /// A mail to send.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Mail {
@@ -73,7 +85,9 @@ group! {
         country: Option<Country> = "country",
         /// The ID of the merchant.
         page: Option<Id> = "page",
-        /// The amount of the dispute or payout.
+        /// The dispute, payout or transaction that it is about.
+        object: Option<Id> = "object",
+        /// The amount of the dispute, payout or transaction.
         money: Option<Money> = ..,
         /// Until when the dispute can be answered.
         answer_by: Option<Timestamp> = "answer_by",

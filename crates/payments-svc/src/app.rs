@@ -21,6 +21,7 @@ mod notifications;
 mod once;
 mod overview;
 mod payments;
+mod receipts;
 mod sandbox_clock;
 mod sign_in;
 mod webhooks;
@@ -37,6 +38,7 @@ pub(crate) use movements::MovementInput;
 pub(crate) use notifications::{NotificationError, ReportMetrics};
 pub(crate) use once::{PaymentState, Written};
 pub(crate) use payments::{Defaults, Payments};
+pub(crate) use receipts::MailedReceipt;
 pub(crate) use sign_in::{Codes, SignInLink, SignedIn};
 
 pub(crate) use crate::{

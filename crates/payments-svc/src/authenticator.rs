@@ -79,6 +79,12 @@ impl DeskKey {
         Ok(Secret::new(*secret))
     }
 
+    /// The key that signs links to receipts.
+    pub(crate) fn for_receipts(&self) -> hmac::Key {
+        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &*self.0), b"receipt links");
+        hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
+    }
+
     fn cipher(&self) -> Result<LessSafeKey, NotSealedHere> {
         let key = UnboundKey::new(&CHACHA20_POLY1305, &*self.0);
         key.map(LessSafeKey::new).map_err(|_| NotSealedHere)

@@ -41,8 +41,8 @@ fn secrets() -> String {
         "PAYMENTS_STRIPE_KEY  Secret key of Stripe's API; required with PAYMENTS_ACQUIRER=stripe",
         "PAYMENTS_STRIPE_WEBHOOK_SECRET  HMAC key of Stripe's events; if unset or empty, POST \
          /stripe/events does not exist",
-        "PAYMENTS_DESK_KEY  64 hexadecimal digits that encrypt the secrets of authenticators; required \
-         with PAYMENTS_DESK_URL",
+        "PAYMENTS_DESK_KEY  64 hexadecimal digits that encrypt the secrets of authenticators and sign \
+         links to receipts; required with PAYMENTS_DESK_URL and PAYMENTS_RECEIPTS",
         "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; if unset or empty, \
          mails are stored but not sent",
     ];
@@ -289,6 +289,11 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_CARD_SCHEMES", value_delimiter = ',',
           default_value = "visa,mastercard", value_parser = card_scheme)]
     pub(crate) card_schemes: Vec<Scheme>,
+
+    /// Offer payers a link to their receipt by mail; needs PAYMENTS_SMTP_URL and PAYMENTS_DESK_KEY
+    #[arg(long, env = "PAYMENTS_RECEIPTS", default_value = "false", num_args = 0..=1,
+          default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) receipts: bool,
 
     /// Terms and conditions, linked on the payment page
     #[arg(long, env = "PAYMENTS_TERMS_URL", value_parser = web_url)]

@@ -50,7 +50,9 @@ use lease::Lease;
 use outbox::Outbox;
 use payments_domain::{
     Actor,
-    actions::{CountLines, DeleteEvents, DeleteEvidence, DeleteKeys, SaveExpiryCursor},
+    actions::{
+        CountLines, DeleteEvents, DeleteEvidence, DeleteKeys, DeleteReceipts, SaveExpiryCursor,
+    },
 };
 
 /// Interval of the jobs whose delay is visible outside: payments, disputes, the outbox, exchange
@@ -63,6 +65,9 @@ const SLOW_INTERVAL: Duration = Duration::from_secs(30);
 /// Age at which an idempotency key is deleted. It must be longer than `FORM_TTL` of the payment
 /// page, so that a form never pays twice.
 const KEY_TTL: Duration = Duration::from_secs(48 * 3600);
+
+/// Age at which the link to a receipt ends, and the address of the payer is deleted: 18 months.
+const RECEIPT_TTL: Duration = Duration::from_hours(548 * 24);
 
 /// The jobs, apart from [`Mails`] and [`Deliveries`].
 #[derive(Clone)]
@@ -161,11 +166,12 @@ impl Jobs {
         tasks.spawn(every(SLOW_INTERVAL, name, async move || {
             lease.hold(this.delete_old_keys()).await
         }));
-        let (this, name) = job("deleting old events and evidence");
+        let (this, name) = job("deleting old events, evidence and receipts");
         let lease = Lease::new(jobs.store.clone(), "events");
         tasks.spawn(every(SLOW_INTERVAL, name, async move || {
             lease.hold(this.delete_old_events()).await?;
-            lease.hold(this.delete_old_evidence()).await
+            lease.hold(this.delete_old_evidence()).await?;
+            lease.hold(this.delete_old_receipts()).await
         }));
         let (this, name) = job("counting lines");
         let lease = Lease::new(jobs.store.clone(), "lines");
@@ -241,6 +247,16 @@ impl Jobs {
                 return Ok(());
             }
             let _deleted = self.store.write(Actor::SYSTEM, DeleteEvidence { disputes }).await?;
+        }
+    }
+
+    async fn delete_old_receipts(&self) -> Result<(), StoreError> {
+        loop {
+            let transactions = self.store.old_receipts(RECEIPT_TTL).await?;
+            if transactions.is_empty() {
+                return Ok(());
+            }
+            let _deleted = self.store.write(Actor::SYSTEM, DeleteReceipts { transactions }).await?;
         }
     }
 

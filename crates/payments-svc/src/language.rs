@@ -171,6 +171,7 @@ messages! {
     security_code_front "security-code-front" ();
     needs_script "needs-script" ();
     card_saved "card-saved" ();
+    receipt_email "receipt-email" ();
     pay "pay" (amount);
     processing "processing" ();
     processing_hint "processing-hint" ();
@@ -187,6 +188,7 @@ messages! {
     date "date" ();
     card "card" ();
     reference "reference" ();
+    receipt "receipt" ();
     payment_failed "payment-failed" ();
     declined_details "declined-details" ();
     declined_expired "declined-expired" ();
@@ -218,6 +220,7 @@ messages! {
     sign_in_subject "sign-in-subject" ();
     sign_in_mail "sign-in-mail" ();
     sign_in_unexpected "sign-in-unexpected" ();
+    receipt_mail "receipt-mail" (amount, merchant);
     dispute_subject "dispute-subject" (merchant);
     dispute_mail "dispute-mail" (amount, merchant, day);
     payout_subject "payout-subject" (merchant);

@@ -175,6 +175,12 @@ impl Limits {
         email: &Email,
     ) -> Result<(), Refused> {
         self.sign_ins.count(address)?;
+        self.count_mail(email)
+    }
+
+    /// Counts a link to sign in, or to a receipt, that goes to an e-mail address. A script could ask for
+    /// both for somebody else's address.
+    pub(crate) fn count_mail(&self, email: &Email) -> Result<(), Refused> {
         self.sign_in_mails.count(self.hash.of(email.as_str().to_ascii_lowercase().as_bytes()))
     }
 

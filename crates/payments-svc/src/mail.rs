@@ -14,7 +14,7 @@ use lettre::{
 use payments_domain::{Mail, MailKind, Token};
 use tokio::{sync::watch::Receiver, time::timeout};
 
-use crate::language::Language;
+use crate::{language::Language, receipt_links::ReceiptLinks};
 
 mod server;
 
@@ -78,13 +78,24 @@ pub(crate) struct Mailer {
     from: Mailbox,
     /// The URL of the desk, for links. `None`: there is no desk.
     desk: Option<String>,
+    /// `None`: payers get no receipts.
+    receipts: Option<Arc<ReceiptLinks>>,
     connection: Option<AsyncSmtpConnection>,
 }
 
 impl Mailer {
     /// Does not connect. New connections use the current server.
     pub(crate) fn new(server: Receiver<Arc<Server>>, from: Mailbox, desk: Option<String>) -> Self {
-        Self { server, from, desk, connection: None }
+        Self { server, from, desk, receipts: None, connection: None }
+    }
+
+    pub(crate) fn with_receipts(self, receipts: Option<Arc<ReceiptLinks>>) -> Self {
+        Self { receipts, ..self }
+    }
+
+    /// Whether a mail is of use: without links to receipts, a mail with one is not.
+    pub(crate) fn may_send(&self, mail: &Mail) -> bool {
+        !mail.is_late && (mail.kind != MailKind::Receipt || self.receipts.is_some())
     }
 
     /// Whether mails can contain links.
@@ -125,12 +136,14 @@ impl Mailer {
     fn message(&self, mail: &Mail, link: Option<&Token>) -> Result<Message, MailError> {
         let Mail { id, to, language, country, .. } = mail;
         let to: Address = to.as_str().parse().map_err(MailError::Address)?;
-        let url = self.desk.as_ref().and_then(|desk| match mail.kind {
+        let (desk, receipts) = (self.desk.as_ref(), self.receipts.as_ref());
+        let url = match mail.kind {
             MailKind::Invitation | MailKind::SignIn => {
-                link.map(|link| format!("{desk}link/{}", link.expose()))
+                desk.zip(link).map(|(desk, link)| format!("{desk}link/{}", link.expose()))
             }
-            _ => mail.page.map(|merchant| format!("{desk}merchants/{merchant}/payments")),
-        });
+            MailKind::Receipt => receipts.zip(mail.object).map(|(links, paid)| links.url(paid)),
+            _ => desk.zip(mail.page).map(|(desk, page)| format!("{desk}merchants/{page}/payments")),
+        };
         let text = |language| text(mail, url.as_deref(), language);
         let english = Language::english();
         let (language, text) = match (language, country.as_ref().and_then(Language::of_country)) {
@@ -149,6 +162,7 @@ impl Mailer {
             MailKind::Payout => language.payout_subject(merchant),
             MailKind::Return => language.return_subject(merchant),
             MailKind::Webhook => language.webhook_subject(merchant),
+            MailKind::Receipt => format!("{} – {merchant}", language.receipt()).into(),
         };
         Message::builder()
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
@@ -168,7 +182,13 @@ fn text(mail: &Mail, url: Option<&str>, language: &Language) -> String {
     let greeting = language.invitation_greeting();
     let merchant = mail.merchant.as_deref().unwrap_or_default();
     let actor = mail.actor.as_deref().filter(|actor| !actor.trim().is_empty());
+    let money = mail.money.map(|money| language.money(money)).unwrap_or_default();
     match (mail.kind, url) {
+        (MailKind::Receipt, url) => format!(
+            "{greeting}\n\n{}\n\n{}\n",
+            language.receipt_mail(money, merchant),
+            url.unwrap_or_default(),
+        ),
         (MailKind::SignIn, url) => format!(
             "{greeting}\n\n{}\n\n{}\n\n{}\n",
             language.sign_in_mail(),
@@ -187,7 +207,6 @@ fn text(mail: &Mail, url: Option<&str>, language: &Language) -> String {
             format!("{greeting}\n\n{invited}{how}\n\n{}\n", language.invitation_unexpected())
         }
         (kind, url) => {
-            let money = mail.money.map(|money| language.money(money)).unwrap_or_default();
             let day = mail.answer_by.map(|time| time.to_zoned(TimeZone::UTC).date());
             let day = day.map(|day| day.to_string()).unwrap_or_default();
             let told = match kind {
@@ -223,6 +242,7 @@ mod tests {
             merchant: Some("Corner shop".to_owned()),
             country: Some(Country::new(country).unwrap()),
             page: None,
+            object: None,
             money: None,
             answer_by: None,
             actor: app.map(str::to_owned),

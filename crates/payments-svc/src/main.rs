@@ -26,6 +26,7 @@ mod orders;
 mod payout;
 mod pos;
 mod rates;
+mod receipt_links;
 mod reconcile;
 mod returns;
 mod seed;

@@ -23,6 +23,7 @@ mod browser;
 mod customer;
 mod page;
 mod problem;
+mod receipt;
 mod screens;
 mod settings;
 mod view;
@@ -66,6 +67,7 @@ pub(crate) fn router(
         .route("/", get(page::show).post(page::pay))
         .route("/returned", get(page::returned))
         .route("/challenge", get(page::leave_challenge).post(page::respond))
+        .route("/receipt", get(receipt::show))
         .route("/page.css", get(style))
         .route("/page.js", get(asset::script));
     let pos = Pos { payments, settings: Arc::new(settings) };

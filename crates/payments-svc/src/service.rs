@@ -18,6 +18,7 @@ use common::{
 };
 use payments_domain::AcquirerName;
 use prometheus::Registry;
+use ring::hmac;
 use tokio::{net::TcpListener, sync::watch::Receiver, task::JoinSet};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::field::display;
@@ -39,6 +40,7 @@ use crate::{
     orders::orders,
     pos::{self, Tokenizer},
     rates::{ExchangeRates, RatesError},
+    receipt_links::ReceiptLinks,
     store::Store,
     webhook::{Sender, SenderConfig, SenderError},
 };
@@ -74,8 +76,10 @@ pub(crate) enum StartError {
     MailFrom,
     #[error(transparent)]
     DeskKey(#[from] InvalidDeskKey),
-    #[error("{DESK_KEY} is not set: PAYMENTS_DESK_URL requires it")]
-    DeskKeyMissing,
+    #[error("{DESK_KEY} is not set: {0} requires it")]
+    DeskKeyMissing(&'static str),
+    #[error("PAYMENTS_SMTP_URL is not set: PAYMENTS_RECEIPTS (--receipts) requires it")]
+    ReceiptsMail,
     #[error("the metrics cannot be registered: {0}")]
     Metrics(#[from] prometheus::Error),
     #[error("{setting} are {address}: {source}")]
@@ -114,11 +118,27 @@ fn mailer(config: &Config, files: &mut Files) -> Result<Option<Mailer>, StartErr
 }
 
 /// `None` without a desk.
-fn desk_settings(config: &Config) -> Result<Option<desk::Settings>, StartError> {
-    let key = secret(DESK_KEY)?.map(|key| DeskKey::of(&key)).transpose()?;
+fn desk_settings(
+    config: &Config,
+    key: Option<DeskKey>,
+) -> Result<Option<desk::Settings>, StartError> {
     let Some(url) = config.desk_url() else { return Ok(None) };
-    let key = key.ok_or(StartError::DeskKeyMissing)?;
+    let key = key.ok_or(StartError::DeskKeyMissing("PAYMENTS_DESK_URL"))?;
     Ok(Some(desk::Settings::new(&url, key, config.payouts.payout_delay)))
+}
+
+/// The key that signs links to receipts. `None` without receipts.
+fn receipt_key(
+    config: &Config,
+    key: Option<&DeskKey>,
+    mailer: Option<&Mailer>,
+) -> Result<Option<hmac::Key>, StartError> {
+    if !config.receipts {
+        return Ok(None);
+    }
+    let _mailer = mailer.ok_or(StartError::ReceiptsMail)?;
+    let key = key.ok_or(StartError::DeskKeyMissing("PAYMENTS_RECEIPTS (--receipts)"))?;
+    Ok(Some(key.for_receipts()))
 }
 
 /// The key of a secret setting that verifies signatures.
@@ -187,7 +207,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let signature = signature_key("PAYMENTS_ACQUIRER_SECRET", &mut files)?;
     let acquirers = acquirers(&config, signature.clone(), &mut files)?;
     let token = BearerToken::configured("METRICS_TOKEN")?;
-    let desk = desk_settings(&config)?;
+    let desk_key = secret(DESK_KEY)?.map(|key| DeskKey::of(&key)).transpose()?;
+    let receipt_key = receipt_key(&config, desk_key.as_ref(), mailer.as_ref())?;
+    let desk = desk_settings(&config, desk_key)?;
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
     let sender = SenderConfig {
         insecure: config.webhooks_insecure,
@@ -270,8 +292,10 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     }
     let edge = Arc::new(Edge::new(config.allowed_hosts()));
     let router = http::router(api, operations.clone(), Arc::clone(&traffic), Arc::clone(&edge));
+    let receipts = receipt_key.map(|key| Arc::new(ReceiptLinks::new(key, &pos_url)));
+    let mailer = mailer.map(|mailer| mailer.with_receipts(receipts.clone()));
     let links = [config.terms_url, config.privacy_url, config.accessibility_url];
-    let page = pos::Settings::new(&pos_url, config.card_schemes, links);
+    let page = pos::Settings::new(&pos_url, config.card_schemes, links).with_receipts(receipts);
     let key =
         config.stripe_publishable_key.filter(|_| config.acquirer == Some(AcquirerName::Stripe));
     let page = match key {

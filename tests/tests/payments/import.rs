@@ -223,6 +223,9 @@ async fn filled() -> Filled {
     );
     place.change("INSERT INTO facts_positions VALUES ('http', 'evt 1', 1)");
     place.change("UPDATE transactions SET valid_until = created * 2");
+    place.change(
+        "UPDATE pending_payments SET receipt_email = 'payer@shop.example', receipt_language = 'da'",
+    );
     place.change("UPDATE apps SET pending_advance = id WHERE advances IS NOT NULL");
     // The sandbox needs no IDs of authorizations.
     for table in ["pending_payments", "transactions"] {
@@ -243,6 +246,9 @@ async fn filled() -> Filled {
         "INSERT INTO mails (id, kind, user, actor, browser, language, created)
          SELECT id, 'sign_in', id, 'user', randomblob(32), 'en', 1 FROM users LIMIT 1",
         "UPDATE mails SET object = id WHERE browser IS NOT NULL",
+        "INSERT INTO receipts SELECT id, merchant, 'payer@shop.example', 'da' FROM transactions LIMIT 1",
+        "INSERT INTO mails (id, kind, object, actor, created)
+         SELECT \"transaction\", 'receipt', \"transaction\", 'system', 1 FROM receipts",
         "INSERT INTO mail_choices SELECT merchant, 'payout', user FROM merchant_users LIMIT 1",
         "INSERT INTO notices SELECT id, 'payout', id, id, id FROM merchants LIMIT 1",
         "INSERT INTO day_totals SELECT id, 1, 0 FROM merchants LIMIT 1",

@@ -50,6 +50,7 @@ mod pos;
 mod postgres;
 mod program;
 mod rates;
+mod receipts;
 mod replays;
 mod replicas;
 mod reports;

@@ -58,7 +58,7 @@ impl Action for AddUser {
             batch.log(merchant, LogKind::UserInvited, user);
         }
         if !was_member && *mail {
-            batch.queue_mail(MailKind::Invitation, user, merchant, None);
+            batch.queue_mail(MailKind::Invitation, Some(user), merchant, None);
         }
         Ok(UserAdded { was_member })
     }

@@ -1,5 +1,5 @@
 use crate::{
-    CustomData, Id, LinkDigest, Payment,
+    CustomData, Id, LinkDigest, Payment, ReceiptAddress,
     write::{Action, Batch, KeyState, Needs, Outcome, PendingRow, Rejection, UsedLink},
 };
 
@@ -10,6 +10,8 @@ pub struct BeginPayment {
     pub payment: Box<Payment>,
     /// The payment link, if it pays only once. Rejected if the link has paid, or is paying.
     pub link: Option<LinkDigest>,
+    /// Where the receipt goes, if the payment succeeds.
+    pub receipt: Option<ReceiptAddress>,
 }
 
 /// A pending payment was recorded, with this ID.
@@ -49,6 +51,7 @@ impl Action for BeginPayment {
             actor: batch.actor,
             acquirer_key: batch.acquirer_key(id).digest(),
             link,
+            receipt: self.receipt.clone(),
             authorization: None,
             challenge: None,
         });

@@ -1,11 +1,11 @@
 use sql::group;
 
 use crate::{
-    Amounts, Card, Conclusion, CustomData, EventType, Fact, Id, OutboxKind, PaymentResult,
+    Amounts, Card, Conclusion, CustomData, EventType, Fact, Id, MailKind, OutboxKind, PaymentResult,
     ProcessingError, TransactionVersion,
     write::{
         Action, AuthorizationRow, Batch, CustomRow, KeyRow, Needs, OutboxRow, Outcome,
-        PendingContext, PendingRow, Rejection, StateRow, TransactionRow,
+        PendingContext, PendingRow, ReceiptRow, Rejection, StateRow, TransactionRow,
     },
 };
 
@@ -46,7 +46,8 @@ impl Action for ConcludePayment {
         let row = batch.pending_payment(pending_payment)?.clone();
         let context = batch.loaded.pending_payments.get(&pending_payment).cloned();
         let PendingContext { test, key } = context.ok_or(Rejection::NotFound)?;
-        let PendingRow { payment, actor, acquirer_key, link, authorization, challenge, .. } = row;
+        let PendingRow { payment, actor, acquirer_key, link, receipt, authorization, .. } = row;
+        let challenge = row.challenge;
         let id = batch.id();
         let result = PaymentResult::of(&self.conclusion, challenge.is_some(), key.is_some());
         let error = result.error;
@@ -103,6 +104,10 @@ impl Action for ConcludePayment {
         // The request and the job that ask the acquirer write for whoever pays.
         batch.actor = actor;
         batch.add_event(merchant, event_type, Fact::Transaction(version));
+        if let Some(to) = receipt.filter(|_| error.is_none()) {
+            batch.rows.receipts.insert(ReceiptRow { transaction: id, merchant, to });
+            batch.queue_mail(MailKind::Receipt, None, merchant, Some(id));
+        }
         if let Some(link) = link.filter(|_| error.is_some()) {
             batch.rows.used_links.delete((merchant, link));
         }

@@ -26,7 +26,7 @@ impl Action for RenewInvitation {
         let member = batch.rows.merchant_users.get(&(merchant, user));
         member.filter(|member| member.accepted.is_none()).ok_or(Rejection::NotFound)?;
         batch.end_invitation(merchant, user);
-        batch.queue_mail(MailKind::Invitation, user, merchant, None);
+        batch.queue_mail(MailKind::Invitation, Some(user), merchant, None);
         batch.log(merchant, LogKind::InvitationRenewed, user);
         Ok(())
     }

@@ -28,7 +28,7 @@ impl Action for RequestSignIn {
         if !batch.loaded.users.contains(&user) {
             return Err(Rejection::NotFound);
         }
-        let kind = MailKind::SignIn;
+        let (user, kind) = (Some(user), MailKind::SignIn);
         let earlier = batch.rows.mails.iter().filter(|row| (row.user, row.kind) == (user, kind));
         let earlier: Vec<Id> = earlier.map(|row| row.id).collect();
         batch.rows.mails.retain(|id| !earlier.contains(id));

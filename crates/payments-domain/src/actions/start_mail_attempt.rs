@@ -11,8 +11,8 @@ use crate::{
 #[derive(Debug)]
 pub struct StartMailAttempt {
     pub mail: Id,
-    /// The recipient.
-    pub user: Id,
+    /// The recipient. `None`: the payer who wants a receipt.
+    pub user: Option<Id>,
     /// The link that the mail contains, if there is a desk.
     pub link: Option<TokenDigest>,
     /// A random number that spreads the retries: see `Mail::retry_delay`.
@@ -24,7 +24,7 @@ impl Action for StartMailAttempt {
 
     fn needs(&self, needs: &mut Needs) {
         needs.mails.insert(self.mail);
-        needs.users.insert(self.user);
+        needs.users.extend(self.user);
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<Mail, Rejection> {
@@ -39,13 +39,17 @@ impl Action for StartMailAttempt {
             MailKind::Invitation => Some((LinkKind::Invitation, now)),
             // Its time runs since the user asked.
             MailKind::SignIn => Some((LinkKind::SignIn, row.created)),
-            MailKind::Dispute | MailKind::Payout | MailKind::Return | MailKind::Webhook => None,
+            MailKind::Dispute
+            | MailKind::Payout
+            | MailKind::Return
+            | MailKind::Webhook
+            | MailKind::Receipt => None,
         };
         let ends = ends.map(|(kind, from)| (kind, kind.until(from)));
         let is_late = ends.is_some_and(|(_, until)| until <= now);
         let mail = Mail { attempts, is_late, ..mail.clone() };
         let row = MailRow { attempts, due, ..row.clone() };
-        if let (Some(digest), Some((kind, until))) = (link, ends) {
+        if let (Some(digest), Some((kind, until)), Some(user)) = (link, ends, user) {
             let MailRow { merchant, browser, .. } = row;
             batch.add_sign_in_link(SignInLinkRow {
                 digest,

@@ -31,7 +31,7 @@ impl Action for TellMembers {
         let NoticeRow { id: notice, kind, object, .. } = notice.ok_or(Rejection::NotFound)?;
         batch.rows.notices.delete(notice);
         for &(user, merchant) in &self.members {
-            batch.queue_mail(kind, user, merchant, object);
+            batch.queue_mail(kind, Some(user), merchant, object);
         }
         Ok(())
     }

@@ -130,11 +130,12 @@ impl Batch {
         self.rows.pending_payments.get(&id).ok_or(Rejection::NotFound)
     }
 
-    /// Queues a mail to a user about a merchant, and about a dispute or payout.
+    /// Queues a mail to a user about a merchant, and about a dispute or payout; or to the payer of a
+    /// transaction.
     pub(crate) fn queue_mail(
         &mut self,
         kind: MailKind,
-        user: Id,
+        user: Option<Id>,
         merchant: Id,
         object: Option<Id>,
     ) {
@@ -156,13 +157,14 @@ impl Batch {
 
     /// Deletes the mails and the links that invite a user.
     pub(crate) fn end_invitation(&mut self, merchant: Id, user: Id) {
-        let about = (Some(merchant), user);
+        let about = (Some(merchant), Some(user));
         let mails = self.rows.mails.iter().filter(|row| (row.merchant, row.user) == about);
         let mails: Vec<Id> = mails.map(|row| row.id).collect();
         self.rows.mails.retain(|id| !mails.contains(id));
         self.rows.mails_of_members.delete(about);
         let links = self.rows.sign_in_links.iter();
-        let links = links.filter(|row| (row.merchant, row.user) == about).map(|row| row.digest);
+        let links =
+            links.filter(|row| (row.merchant, Some(row.user)) == about).map(|row| row.digest);
         let links: Vec<_> = links.collect();
         links.into_iter().for_each(|digest| self.rows.sign_in_links.delete(digest));
     }

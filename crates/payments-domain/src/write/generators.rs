@@ -21,20 +21,21 @@ use crate::{
     EvidenceText, Exchange, Expiry, Failures, FileContent, FileName, FileType, FraudReason, Iban,
     Id, LinkSecret, MailKind, MerchantDetails, MerchantUpdate, Money, MovementRequest, Name,
     NewFile, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Postponed,
-    Pricing, ProcessingError, Progress, Reason, Retry, ReturnReason, ReturnedTransfer, Scheme,
-    SealedSecret, SendingReport, ThreeDSecure, Token, TokenDigest, WebhookDetails, WebhookSecret,
-    WebhookUpdate, WebhookUrl, Website,
+    Pricing, ProcessingError, Progress, Reason, ReceiptAddress, Retry, ReturnReason,
+    ReturnedTransfer, Scheme, SealedSecret, SendingReport, ThreeDSecure, Token, TokenDigest,
+    WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website,
     actions::{
         AddApp, AddUser, AdvanceClock, AnswerDispute, ApproveMerchant, BeginAuthenticator,
         BeginPayment, ChallengePayment, ChooseMails, ClosePayoutRun, ConcludePayment, CountLines,
         CreateApiKey, CreateApp, CreateMerchant, CreateSignInLink, CreateWebhook, DeleteApiKey,
-        DeleteEvents, DeleteEvidence, DeleteKeys, DeleteWebhook, EndSessions, EnterCode,
-        FinishAdvance, HoldMerchant, Move, OpenPayoutRun, OpenSignInLink, PayOut, PreparePayment,
-        RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending, RefuseEntry,
-        ReleaseMerchant, RemoveAuthenticator, RemoveMail, RenewInvitation, ReplayWebhook,
-        RequestSignIn, ReturnPayout, RevokeApp, RevokeUser, RotateWebhook, SaveCard, SaveEvidence,
-        SaveExpiryCursor, SaveFactsPosition, SetBank, SetLinkSecret, SetRecoveryCodes, SignIn,
-        StartMailAttempt, TellMembers, UpdateMerchant, UpdateWebhook, UseSession, Which,
+        DeleteEvents, DeleteEvidence, DeleteKeys, DeleteReceipts, DeleteWebhook, EndSessions,
+        EnterCode, FinishAdvance, HoldMerchant, Move, OpenPayoutRun, OpenSignInLink, PayOut,
+        PreparePayment, RecordApiKeyUses, RecordDeliveries, RecordNotification, RecordSending,
+        RefuseEntry, ReleaseMerchant, RemoveAuthenticator, RemoveMail, RenewInvitation,
+        ReplayWebhook, RequestSignIn, ReturnPayout, RevokeApp, RevokeUser, RotateWebhook, SaveCard,
+        SaveEvidence, SaveExpiryCursor, SaveFactsPosition, SetBank, SetLinkSecret,
+        SetRecoveryCodes, SignIn, StartMailAttempt, TellMembers, UpdateMerchant, UpdateWebhook,
+        UseSession, Which,
     },
     hour_of,
     write::{AnyAction, DayCursor, KeyRow, KeyState, KeyedRequest, Tables, Write},
@@ -88,7 +89,7 @@ const MEMBERS: Kinds = &[
     (2, |it| {
         let (mail, jitter) = (it.one(&it.tables.mails, 3), it.second.into());
         let known = it.tables.mails.get(&mail).map(|row| row.user);
-        let user = known.unwrap_or_else(|| it.user());
+        let user = known.unwrap_or_else(|| Some(it.user()));
         StartMailAttempt { mail, user, link: Some(it.token()), jitter }.into()
     }),
     (1, |it| RemoveMail(it.one(&it.tables.mails, 3)).into()),
@@ -206,6 +207,7 @@ const MONEY: Kinds = &[
         RefuseEntry { entry, transaction, key, dispute }.into()
     }),
     (1, return_payout),
+    (1, |it| DeleteReceipts { transactions: vec![it.one(&it.tables.receipts, 3)] }.into()),
     (1, |it| DeleteEvents { events: vec![it.one(&it.tables.events, 9)] }.into()),
     (1, |it| {
         // One job at a time checks the transactions, in order of their IDs.
@@ -585,7 +587,11 @@ fn begin(it: &Choice<'_>) -> Write {
         acquirer: Some(AcquirerName::Sandbox),
     };
     let link = it.second.is_multiple_of(3).then_some([it.second % 2; 32]);
-    it.keyed(BeginPayment { payment: Box::new(payment), link })
+    let receipt = (it.choice > 100).then(|| ReceiptAddress {
+        email: Email::new("payer@shop.example").unwrap(),
+        language: "da".to_owned(),
+    });
+    it.keyed(BeginPayment { payment: Box::new(payment), link, receipt })
 }
 
 fn conclude(it: &Choice<'_>) -> Write {

@@ -127,9 +127,11 @@ impl Tables {
             }
         }
         for id in &needs.mails {
-            if let Some(row) = self.mails.get(id) {
+            if let Some(row) = self.mails.get(id)
+                && let Some(mail) = self.mail(row)
+            {
                 known.rows.mails.load(row.clone());
-                known.mails.insert(*id, self.mail(row));
+                known.mails.insert(*id, mail);
             }
         }
         if let Some(request) = needs.payout {
@@ -158,6 +160,7 @@ impl Tables {
                 apps: self.apps.keys().copied().collect(),
                 evidence: self.evidence.keys().copied().collect(),
                 evidence_files: self.evidence_files.keys().copied().collect(),
+                receipts: self.receipts.keys().copied().collect(),
                 outbox: self.outbox.keys().copied().collect(),
                 payouts: self.payouts.keys().copied().collect(),
                 notifications: self.notifications.keys().cloned().collect(),
@@ -284,7 +287,8 @@ impl Tables {
         Some((row, row.state(slices)))
     }
 
-    fn mail(&self, row: &MailRow) -> Mail {
+    /// `None` if the address of the payer was deleted.
+    fn mail(&self, row: &MailRow) -> Option<Mail> {
         let details = row.merchant.map(|merchant| &self.merchants[&merchant].details);
         let app = row.actor.id.and_then(|id| self.apps.get(&id)?.name.clone());
         let dispute = row.object.and_then(|object| self.disputes.get(&object));
@@ -293,20 +297,27 @@ impl Tables {
             minor: row.amount,
         });
         let payout = row.object.and_then(|object| self.payouts.get(&object));
-        Mail {
+        let receipt = row.object.and_then(|object| self.receipts.get(&object));
+        let paid = receipt.map(|receipt| {
+            let TransactionRow { currency, amount, .. } = self.transactions[&receipt.transaction];
+            Money { currency, minor: amount }
+        });
+        let user = row.user.map(|user| self.users[&user].email.clone());
+        Some(Mail {
             id: row.id,
             page: row.merchant,
-            money: disputed.or(payout.map(|row| row.transfer.amount)),
+            object: row.object,
+            money: disputed.or(payout.map(|row| row.transfer.amount)).or(paid),
             answer_by: dispute.map(|row| row.due),
             kind: row.kind,
-            to: self.users[&row.user].email.clone(),
+            to: user.or(receipt.map(|receipt| receipt.to.email.clone()))?,
             merchant: details.map(|details| details.title().to_owned()),
             country: details.map(|details| details.country.clone()),
             actor: app.map(|name| name.as_str().to_owned()),
-            language: row.language.clone(),
+            language: receipt.map(|receipt| receipt.to.language.clone()).or(row.language.clone()),
             attempts: row.attempts,
             is_late: false,
-        }
+        })
     }
 
     fn payout(&self, request: PayoutRequest, now: Timestamp) -> Option<PayoutState> {

@@ -12,9 +12,9 @@ use crate::{
     EvidenceText, FRESH, Fact, Failures, FileContent, FraudAlert, Hold, Id, LineKind, LinkDigest,
     LinkKind, LinkSecret, LogKind, MailKind, Merchant, Money, Name, NewEvent, Notes, OutboxKind,
     Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress, Reason,
-    ReferenceDigest, RequestDigest, Retry, SESSION_IDLE, SESSION_TTL, SandboxClock, SavedCard,
-    SealedSecret, Slice, Step, ThreeDSecure, TokenDigest, TransactionStatus, Transfer, Webhook,
-    WebhookDetails, WebhookSecrets, WebhookUpdate,
+    ReceiptAddress, ReferenceDigest, RequestDigest, Retry, SESSION_IDLE, SESSION_TTL, SandboxClock,
+    SavedCard, SealedSecret, Slice, Step, ThreeDSecure, TokenDigest, TransactionStatus, Transfer,
+    Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -46,6 +46,7 @@ rows! {
         transaction_amounts: TransactionAmounts,
         transaction_states: StateRow,
         customs: CustomRow,
+        receipts: ReceiptRow,
         authorizations: AuthorizationRow,
         trail: StepRow,
         captures: CaptureRow,
@@ -236,11 +237,11 @@ row! {
         key { id: Id = "id" }
         fixed {
             kind: MailKind = "kind",
-            /// The recipient.
-            user: Id = "user",
+            /// The recipient. `None`: the payer who wants a receipt.
+            user: Option<Id> = "user",
             /// The merchant that it is about.
             merchant: Option<Id> = "merchant",
-            /// The dispute or payout that it is about.
+            /// The dispute, payout or transaction that it is about.
             object: Option<Id> = "object",
             /// The app or user that caused it.
             actor: Actor = ..,
@@ -262,14 +263,14 @@ row! {
 row! {
     /// All mails to a user about a merchant, to delete them.
     pub struct MailsOfMember in "mails" {
-        key { merchant: Option<Id> = "merchant", user: Id = "user" }
+        key { merchant: Option<Id> = "merchant", user: Option<Id> = "user" }
     }
 }
 
 row! {
     /// All mails of a kind to a user, to delete them.
     pub struct MailsOfUser in "mails" {
-        key { user: Id = "user", kind: MailKind = "kind" }
+        key { user: Option<Id> = "user", kind: MailKind = "kind" }
     }
 }
 
@@ -403,6 +404,8 @@ row! {
             acquirer_key: Option<RequestDigest> = "acquirer_key",
             /// The payment link, if it pays only once.
             link: Option<LinkDigest> = "link",
+            /// `None`: the payer wants no receipt.
+            receipt: Option<ReceiptAddress> = ("receipt_email", "receipt_language"),
         }
         changing {
             /// The acquirer's ID of the authorization, if it needs one.
@@ -484,6 +487,14 @@ row! {
     pub struct CustomRow in "customs" {
         key { transaction: Id = "transaction" }
         fixed { custom: CustomData = "custom" }
+    }
+}
+
+row! {
+    /// The payer of a transaction has a link to its receipt.
+    pub struct ReceiptRow in "receipts" {
+        key { transaction: Id = "transaction" }
+        fixed { merchant: Id = "merchant", to: ReceiptAddress = .. }
     }
 }
 

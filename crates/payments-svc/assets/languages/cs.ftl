@@ -42,6 +42,7 @@ security-code-back = Zadejte 3 číslice na zadní straně karty.
 security-code-front = Zadejte 4 číslice na přední straně karty.
 needs-script = Chcete-li zde zaplatit, zapněte JavaScript a načtěte stránku znovu.
 card-saved = Vaše karta bude uložena pro budoucí platby tomuto obchodu.
+receipt-email = E-mail pro zaslání potvrzení (nepovinné)
 pay = Zaplatit { $amount }
 
 ## Payment in progress
@@ -64,6 +65,7 @@ shop = Obchod
 date = Datum
 card = Karta
 reference = Reference
+receipt = Potvrzení o platbě
 payment-failed = Platba se nezdařila
 declined-details = Banka nepřijala údaje karty. Zkontrolujte je a zkuste to znovu.
 declined-expired = Platnost karty vypršela. Zkuste jinou kartu.
@@ -104,6 +106,7 @@ invitation-link = Chcete-li přijmout pozvánku a přihlásit se, otevřete do 7
 sign-in-subject = Váš odkaz pro přihlášení
 sign-in-mail = otevřete tuto stránku do 15 minut v prohlížeči, ve kterém jste o odkaz požádali:
 sign-in-unexpected = Pokud jste o tento odkaz nežádali, můžete tuto zprávu ignorovat. Bez odkazu se nikdo nemůže přihlásit.
+receipt-mail = zaplatili jste { $amount } obchodu { $merchant }. Tento odkaz po dobu 18 měsíců zobrazuje potvrzení o platbě i pozdější vrácení peněz:
 dispute-subject = Spor o platbu obchodu { $merchant }
 dispute-mail = Zákazník rozporuje { $amount } z platby obchodu { $merchant }. Odpovědět lze do { $day }.
 payout-subject = Výplata pro { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Indtast de 3 cifre på kortets bagside.
 security-code-front = Indtast de 4 cifre på kortets forside.
 needs-script = Slå JavaScript til, og genindlæs siden for at betale her.
 card-saved = Dit kort gemmes til fremtidige betalinger til denne butik.
+receipt-email = E-mail til din kvittering (valgfrit)
 pay = Betal { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Butik
 date = Dato
 card = Kort
 reference = Reference
+receipt = Kvittering
 payment-failed = Betalingen mislykkedes
 declined-details = Banken godkendte ikke kortoplysningerne. Kontrollér dem, og prøv igen.
 declined-expired = Kortet er udløbet. Prøv et andet.
@@ -103,6 +105,7 @@ invitation-link = Åbn denne side inden for 72 timer for at acceptere invitation
 sign-in-subject = Dit link til at logge ind
 sign-in-mail = Åbn denne side inden for 15 minutter i den browser, hvor du bad om linket:
 sign-in-unexpected = Hvis du ikke har bedt om dette link, kan du se bort fra denne besked. Ingen kan logge ind uden linket.
+receipt-mail = Du har betalt { $amount } til { $merchant }. Dette link viser kvitteringen og senere refusioner i 18 måneder:
 dispute-subject = Indsigelse mod en betaling til { $merchant }
 dispute-mail = En kunde gør indsigelse mod { $amount } af en betaling til { $merchant }. Den kan besvares indtil { $day }.
 payout-subject = Udbetaling til { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Geben Sie die 3 Ziffern auf der Rückseite der Karte ein.
 security-code-front = Geben Sie die 4 Ziffern auf der Vorderseite der Karte ein.
 needs-script = Um hier zu bezahlen, schalten Sie JavaScript ein und laden Sie die Seite neu.
 card-saved = Ihre Karte wird für spätere Zahlungen an diesen Händler gespeichert.
+receipt-email = E-Mail-Adresse für Ihren Beleg (freiwillig)
 pay = { $amount } zahlen
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Händler
 date = Datum
 card = Karte
 reference = Referenz
+receipt = Zahlungsbeleg
 payment-failed = Zahlung fehlgeschlagen
 declined-details = Die Bank hat die Kartendaten nicht akzeptiert. Prüfen Sie die Angaben und versuchen Sie es erneut.
 declined-expired = Die Karte ist abgelaufen. Verwenden Sie eine andere Karte.
@@ -103,6 +105,7 @@ invitation-link = Öffnen Sie diese Seite innerhalb von 72 Stunden, um die Einla
 sign-in-subject = Ihr Link zur Anmeldung
 sign-in-mail = öffnen Sie diese Seite innerhalb von 15 Minuten in dem Browser, in dem Sie den Link angefordert haben:
 sign-in-unexpected = Wenn Sie diesen Link nicht angefordert haben, können Sie diese Nachricht ignorieren. Ohne den Link kann sich niemand anmelden.
+receipt-mail = Sie haben { $amount } an { $merchant } gezahlt. Dieser Link zeigt 18 Monate lang den Beleg und spätere Erstattungen:
 dispute-subject = Anfechtung einer Zahlung an { $merchant }
 dispute-mail = Ein Kunde ficht { $amount } einer Zahlung an { $merchant } an. Sie kann bis { $day } beantwortet werden.
 payout-subject = Auszahlung an { $merchant }

@@ -47,6 +47,8 @@ security-code-back = Enter the 3 digits on the back of the card.
 security-code-front = Enter the 4 digits on the front of the card.
 needs-script = To pay here, turn on JavaScript and reload the page.
 card-saved = Your card will be saved for later payments to this shop.
+# The label of a field
+receipt-email = E-mail for your receipt (optional)
 # $amount: an amount with its currency
 pay = Pay { $amount }
 
@@ -74,6 +76,8 @@ date = Date
 card = Card
 # The shop's number of the order
 reference = Reference
+# A heading, and the subject of an e-mail
+receipt = Receipt
 payment-failed = Payment failed
 declined-details = The bank did not accept the card details. Check them and try again.
 declined-expired = The card has expired. Try another card.
@@ -119,6 +123,8 @@ sign-in-subject = Your link to sign in
 # Follows the greeting of an invitation. A web address follows, so it ends with a colon
 sign-in-mail = Open this page within 15 minutes, in the browser in which you asked for it:
 sign-in-unexpected = If you did not ask for this link, you can ignore this message. Nobody can sign in without the link.
+# Follows the greeting of an invitation. A web address follows, so it ends with a colon
+receipt-mail = You paid { $amount } to { $merchant }. This link shows the receipt and later refunds, for 18 months:
 # $merchant: the merchant's name or website; $amount: an amount with its currency; $day: a date such as 2026-12-05.
 # A dispute: the customer's bank takes the money of a payment back
 dispute-subject = Dispute about a payment of { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Introduzca las 3 cifras del reverso de la tarjeta.
 security-code-front = Introduzca las 4 cifras del anverso de la tarjeta.
 needs-script = Para pagar aquí, active JavaScript y vuelva a cargar la página.
 card-saved = Su tarjeta se guardará para futuros pagos a este comercio.
+receipt-email = Correo electrónico para su recibo (opcional)
 pay = Pagar { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Comercio
 date = Fecha
 card = Tarjeta
 reference = Referencia
+receipt = Recibo
 payment-failed = No se ha podido realizar el pago
 declined-details = El banco no ha aceptado los datos de la tarjeta. Revíselos e inténtelo de nuevo.
 declined-expired = La tarjeta ha caducado. Pruebe con otra.
@@ -103,6 +105,7 @@ invitation-link = Abra esta página en un plazo de 72 horas para aceptar la invi
 sign-in-subject = Su enlace para iniciar sesión
 sign-in-mail = Abra esta página en un plazo de 15 minutos, en el navegador en el que solicitó el enlace:
 sign-in-unexpected = Si no ha solicitado este enlace, puede ignorar este mensaje. Nadie puede iniciar sesión sin el enlace.
+receipt-mail = Ha pagado { $amount } a { $merchant }. Este enlace muestra durante 18 meses el recibo y los reembolsos posteriores:
 dispute-subject = Disputa sobre un pago de { $merchant }
 dispute-mail = Un cliente disputa { $amount } de un pago de { $merchant }. Se puede responder hasta el { $day }.
 payout-subject = Abono a { $merchant }

@@ -40,6 +40,7 @@ security-code-back = Sisestage kaardi tagaküljel olevad 3 numbrit.
 security-code-front = Sisestage kaardi esiküljel olevad 4 numbrit.
 needs-script = Siin maksmiseks lülitage JavaScript sisse ja laadige leht uuesti.
 card-saved = Teie kaart salvestatakse edaspidisteks makseteks sellele poele.
+receipt-email = E-post kviitungi saamiseks (valikuline)
 pay = Maksa { $amount }
 
 ## Payment in progress
@@ -62,6 +63,7 @@ shop = Kaupmees
 date = Kuupäev
 card = Kaart
 reference = Viide
+receipt = Kviitung
 payment-failed = Makse ebaõnnestus
 declined-details = Pank ei aktsepteerinud kaardi andmeid. Kontrollige neid ja proovige uuesti.
 declined-expired = Kaart on aegunud. Proovige teist.
@@ -102,6 +104,7 @@ invitation-link = Kutse vastuvõtmiseks ja sisselogimiseks avage see leht 72 tun
 sign-in-subject = Teie sisselogimislink
 sign-in-mail = Avage see leht 15 minuti jooksul brauseris, milles te lingi küsisite:
 sign-in-unexpected = Kui te seda linki ei küsinud, võite selle kirja tähelepanuta jätta. Ilma lingita ei saa keegi sisse logida.
+receipt-mail = Maksite poele { $merchant } { $amount }. See link näitab 18 kuu jooksul kviitungit ja hilisemaid tagasimakseid:
 dispute-subject = Vaidlustus poe { $merchant } makse kohta
 dispute-mail = Klient vaidlustab { $amount } poe { $merchant } maksest. Vastata saab kuni { $day }.
 payout-subject = Väljamakse poele { $merchant }

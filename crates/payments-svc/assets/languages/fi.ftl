@@ -40,6 +40,7 @@ security-code-back = Anna kortin takana olevat 3 numeroa.
 security-code-front = Anna kortin etupuolella olevat 4 numeroa.
 needs-script = Maksaaksesi täällä ota JavaScript käyttöön ja lataa sivu uudelleen.
 card-saved = Korttisi tallennetaan tämän kaupan tulevia maksuja varten.
+receipt-email = Sähköposti kuittia varten (valinnainen)
 pay = Maksa { $amount }
 
 ## Payment in progress
@@ -62,6 +63,7 @@ shop = Kauppias
 date = Päivämäärä
 card = Kortti
 reference = Viite
+receipt = Kuitti
 payment-failed = Maksu epäonnistui
 declined-details = Pankki ei hyväksynyt kortin tietoja. Tarkista ne ja yritä uudelleen.
 declined-expired = Kortti on vanhentunut. Kokeile toista.
@@ -102,6 +104,7 @@ invitation-link = Hyväksy kutsu ja kirjaudu sisään avaamalla tämä sivu 72 t
 sign-in-subject = Kirjautumislinkkisi
 sign-in-mail = Avaa tämä sivu 15 minuutin kuluessa samalla selaimella, jolla pyysit linkkiä:
 sign-in-unexpected = Jos et pyytänyt tätä linkkiä, voit jättää tämän viestin huomiotta. Kukaan ei voi kirjautua sisään ilman linkkiä.
+receipt-mail = Maksoit { $amount } kauppiaalle { $merchant }. Tämä linkki näyttää kuitin ja myöhemmät hyvitykset 18 kuukauden ajan:
 dispute-subject = Riitautus kauppiaan { $merchant } maksusta
 dispute-mail = Asiakas riitauttaa { $amount } kauppiaan { $merchant } maksusta. Siihen voi vastata { $day } asti.
 payout-subject = Tilitys kauppiaalle { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Saisissez les 3 chiffres au dos de la carte.
 security-code-front = Saisissez les 4 chiffres au recto de la carte.
 needs-script = Pour payer ici, activez JavaScript et rechargez la page.
 card-saved = Votre carte sera enregistrée pour de futurs paiements auprès de ce commerçant.
+receipt-email = E-mail pour votre reçu (facultatif)
 pay = Payer { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Marchand
 date = Date
 card = Carte
 reference = Référence
+receipt = Reçu
 payment-failed = Échec du paiement
 declined-details = La banque n’a pas accepté les informations de la carte. Vérifiez-les et réessayez.
 declined-expired = La carte a expiré. Essayez une autre carte.
@@ -103,6 +105,7 @@ invitation-link = Ouvrez cette page dans les 72 heures pour accepter l’invitat
 sign-in-subject = Votre lien de connexion
 sign-in-mail = Ouvrez cette page dans les 15 minutes, dans le navigateur où vous avez demandé le lien :
 sign-in-unexpected = Si vous n’avez pas demandé ce lien, vous pouvez ignorer ce message. Personne ne peut se connecter sans ce lien.
+receipt-mail = Vous avez payé { $amount } à { $merchant }. Ce lien affiche pendant 18 mois le reçu et les remboursements ultérieurs :
 dispute-subject = Litige sur un paiement de { $merchant }
 dispute-mail = Un client conteste { $amount } d’un paiement de { $merchant }. Vous pouvez répondre jusqu’au { $day }.
 payout-subject = Versement à { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Cuir isteach na 3 dhigit ar chúl an chárta.
 security-code-front = Cuir isteach na 4 dhigit ar aghaidh an chárta.
 needs-script = Chun íoc anseo, cas JavaScript air agus athlódáil an leathanach.
 card-saved = Sábhálfar do chárta le haghaidh íocaíochtaí leis an siopa seo amach anseo.
+receipt-email = Ríomhphost le haghaidh d’admhála (roghnach)
 pay = Íoc { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Siopa
 date = Dáta
 card = Cárta
 reference = Tagairt
+receipt = Admháil
 payment-failed = Theip ar an íocaíocht
 declined-details = Níor ghlac an banc le sonraí an chárta. Seiceáil iad agus bain triail eile as.
 declined-expired = Tá an cárta imithe in éag. Bain triail as ceann eile.
@@ -103,6 +105,7 @@ invitation-link = Oscail an leathanach seo laistigh de 72 uair an chloig chun gl
 sign-in-subject = Do nasc chun logáil isteach
 sign-in-mail = Oscail an leathanach seo laistigh de 15 nóiméad, sa bhrabhsálaí inar iarr tú an nasc:
 sign-in-unexpected = Murar iarr tú an nasc seo, is féidir leat neamhaird a dhéanamh den teachtaireacht seo. Ní féidir le duine ar bith logáil isteach gan an nasc.
+receipt-mail = D’íoc tú { $amount } le { $merchant }. Taispeánann an nasc seo an admháil agus aisíocaíochtaí níos déanaí ar feadh 18 mí:
 dispute-subject = Díospóid faoi íocaíocht de chuid { $merchant }
 dispute-mail = Tá custaiméir ag conspóid { $amount } d’íocaíocht de chuid { $merchant }. Is féidir freagra a thabhairt go dtí { $day }.
 payout-subject = Íocaíocht amach chuig { $merchant }

@@ -42,6 +42,7 @@ security-code-back = Unesite 3 znamenke s poleđine kartice.
 security-code-front = Unesite 4 znamenke s prednje strane kartice.
 needs-script = Za plaćanje ovdje uključite JavaScript i ponovno učitajte stranicu.
 card-saved = Vaša će kartica biti spremljena za buduća plaćanja ovoj trgovini.
+receipt-email = E-pošta za potvrdu (neobavezno)
 pay = Plati { $amount }
 
 ## Payment in progress
@@ -64,6 +65,7 @@ shop = Trgovac
 date = Datum
 card = Kartica
 reference = Referenca
+receipt = Potvrda o plaćanju
 payment-failed = Plaćanje nije uspjelo
 declined-details = Banka nije prihvatila podatke o kartici. Provjerite ih i pokušajte ponovno.
 declined-expired = Kartica je istekla. Pokušajte s drugom.
@@ -104,6 +106,7 @@ invitation-link = Otvorite ovu stranicu u roku od 72 sata kako biste prihvatili 
 sign-in-subject = Vaša poveznica za prijavu
 sign-in-mail = otvorite ovu stranicu u roku od 15 minuta u pregledniku u kojem ste zatražili poveznicu:
 sign-in-unexpected = Ako niste zatražili ovu poveznicu, možete zanemariti ovu poruku. Bez poveznice se nitko ne može prijaviti.
+receipt-mail = platili ste { $amount } trgovini { $merchant }. Ova poveznica 18 mjeseci prikazuje potvrdu i kasnije povrate:
 dispute-subject = Osporeno plaćanje trgovine { $merchant }
 dispute-mail = Kupac osporava { $amount } plaćanja trgovine { $merchant }. Možete odgovoriti do { $day }.
 payout-subject = Isplata za { $merchant }

@@ -40,6 +40,7 @@ security-code-back = Adja meg a kártya hátoldalán lévő 3 számjegyet.
 security-code-front = Adja meg a kártya előlapján lévő 4 számjegyet.
 needs-script = Az itteni fizetéshez kapcsolja be a JavaScriptet, és töltse be újra az oldalt.
 card-saved = Kártyáját elmentjük az ebben az üzletben történő későbbi fizetésekhez.
+receipt-email = E-mail-cím a bizonylathoz (nem kötelező)
 pay = { $amount } fizetése
 
 ## Payment in progress
@@ -62,6 +63,7 @@ shop = Kereskedő
 date = Dátum
 card = Kártya
 reference = Hivatkozás
+receipt = Bizonylat
 payment-failed = Sikertelen fizetés
 declined-details = A bank nem fogadta el a kártya adatait. Ellenőrizze az adatokat, és próbálja újra.
 declined-expired = A kártya lejárt. Próbáljon meg egy másikat.
@@ -102,6 +104,7 @@ invitation-link = A meghívó elfogadásához és a bejelentkezéshez nyissa meg
 sign-in-subject = Az Ön bejelentkezési linkje
 sign-in-mail = Nyissa meg ezt az oldalt 15 percen belül abban a böngészőben, amelyikben a linket kérte:
 sign-in-unexpected = Ha nem Ön kérte ezt a linket, ezt az üzenetet figyelmen kívül hagyhatja. A link nélkül senki sem tud bejelentkezni.
+receipt-mail = { $amount } összeget fizetett a következőnek: { $merchant }. Ez a link 18 hónapig megmutatja a bizonylatot és a későbbi visszatérítéseket:
 dispute-subject = Vitatott fizetés: { $merchant }
 dispute-mail = Egy vásárló vitatja { $merchant } egyik fizetéséből ezt az összeget: { $amount }. Eddig lehet válaszolni: { $day }.
 payout-subject = Kifizetés: { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Sláðu inn tölustafina 3 aftan á kortinu.
 security-code-front = Sláðu inn tölustafina 4 framan á kortinu.
 needs-script = Til að greiða hér skaltu kveikja á JavaScript og endurhlaða síðuna.
 card-saved = Kortið þitt verður vistað fyrir síðari greiðslur til þessarar verslunar.
+receipt-email = Netfang fyrir kvittunina (valfrjálst)
 pay = Greiða { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Söluaðili
 date = Dagsetning
 card = Kort
 reference = Tilvísun
+receipt = Kvittun
 payment-failed = Greiðsla mistókst
 declined-details = Bankinn samþykkti ekki kortaupplýsingarnar. Athugaðu þær og reyndu aftur.
 declined-expired = Kortið er útrunnið. Prófaðu annað.
@@ -103,6 +105,7 @@ invitation-link = Opnaðu þessa síðu innan 72 klukkustunda til að þiggja bo
 sign-in-subject = Hlekkurinn þinn til innskráningar
 sign-in-mail = Opnaðu þessa síðu innan 15 mínútna, í vafranum þar sem þú baðst um hlekkinn:
 sign-in-unexpected = Ef þú baðst ekki um þennan hlekk geturðu hunsað þessi skilaboð. Enginn getur skráð sig inn án hlekksins.
+receipt-mail = Þú greiddir { $amount } til { $merchant }. Þessi hlekkur sýnir kvittunina og síðari endurgreiðslur í 18 mánuði:
 dispute-subject = Ágreiningur um greiðslu til { $merchant }
 dispute-mail = Viðskiptavinur véfengir { $amount } af greiðslu til { $merchant }. Hægt er að svara til { $day }.
 payout-subject = Útborgun til { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Inserisca le 3 cifre sul retro della carta.
 security-code-front = Inserisca le 4 cifre sul fronte della carta.
 needs-script = Per pagare qui, attivi JavaScript e ricarichi la pagina.
 card-saved = La sua carta sarà salvata per pagamenti futuri a questo negozio.
+receipt-email = E-mail per la sua ricevuta (facoltativa)
 pay = Paga { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Esercente
 date = Data
 card = Carta
 reference = Riferimento
+receipt = Ricevuta
 payment-failed = Pagamento non riuscito
 declined-details = La banca non ha accettato i dati della carta. Li controlli e riprovi.
 declined-expired = La carta è scaduta. Provi con un’altra.
@@ -103,6 +105,7 @@ invitation-link = Apra questa pagina entro 72 ore per accettare l’invito e acc
 sign-in-subject = Il suo link per accedere
 sign-in-mail = apra questa pagina entro 15 minuti, nel browser in cui ha richiesto il link:
 sign-in-unexpected = Se non ha richiesto questo link, può ignorare questo messaggio. Nessuno può accedere senza il link.
+receipt-mail = ha pagato { $amount } a { $merchant }. Questo link mostra per 18 mesi la ricevuta e i rimborsi successivi:
 dispute-subject = Contestazione di un pagamento di { $merchant }
 dispute-mail = Un cliente contesta { $amount } di un pagamento di { $merchant }. È possibile rispondere fino al { $day }.
 payout-subject = Versamento a { $merchant }

@@ -42,6 +42,7 @@ security-code-back = Įveskite 3 skaitmenis kitoje kortelės pusėje.
 security-code-front = Įveskite 4 skaitmenis priekinėje kortelės pusėje.
 needs-script = Norėdami čia sumokėti, įjunkite JavaScript ir įkelkite puslapį iš naujo.
 card-saved = Jūsų kortelė bus išsaugota būsimiems mokėjimams šiai parduotuvei.
+receipt-email = El. paštas kvitui gauti (neprivaloma)
 pay = Mokėti { $amount }
 
 ## Payment in progress
@@ -64,6 +65,7 @@ shop = Prekybininkas
 date = Data
 card = Kortelė
 reference = Nuoroda
+receipt = Kvitas
 payment-failed = Mokėjimas nepavyko
 declined-details = Bankas nepriėmė kortelės duomenų. Patikrinkite juos ir bandykite dar kartą.
 declined-expired = Kortelės galiojimo laikas baigėsi. Naudokite kitą kortelę.
@@ -104,6 +106,7 @@ invitation-link = Norėdami priimti kvietimą ir prisijungti, per 72 valandas at
 sign-in-subject = Jūsų prisijungimo nuoroda
 sign-in-mail = Per 15 minučių atverkite šį puslapį naršyklėje, kurioje paprašėte nuorodos:
 sign-in-unexpected = Jei šios nuorodos neprašėte, galite į šį laišką nekreipti dėmesio. Be nuorodos niekas negali prisijungti.
+receipt-mail = Sumokėjote { $amount } parduotuvei „{ $merchant }“. Ši nuoroda 18 mėnesių rodo kvitą ir vėlesnius grąžinimus:
 dispute-subject = Ginčijamas „{ $merchant }“ mokėjimas
 dispute-mail = Klientas ginčija { $amount } iš „{ $merchant }“ mokėjimo. Atsakyti galima iki { $day }.
 payout-subject = Išmokėjimas „{ $merchant }“

@@ -41,6 +41,7 @@ security-code-back = Ievadiet 3 ciparus kartes aizmugurē.
 security-code-front = Ievadiet 4 ciparus kartes priekšpusē.
 needs-script = Lai maksātu šeit, ieslēdziet JavaScript un pārlādējiet lapu.
 card-saved = Jūsu karte tiks saglabāta turpmākiem maksājumiem šim veikalam.
+receipt-email = E-pasts kvīts saņemšanai (neobligāti)
 pay = Maksāt { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Tirgotājs
 date = Datums
 card = Karte
 reference = Atsauce
+receipt = Kvīts
 payment-failed = Maksājums neizdevās
 declined-details = Banka nepieņēma kartes datus. Pārbaudiet tos un mēģiniet vēlreiz.
 declined-expired = Kartes derīguma termiņš ir beidzies. Izmēģiniet citu karti.
@@ -103,6 +105,7 @@ invitation-link = Lai pieņemtu uzaicinājumu un pieslēgtos, atveriet šo lapu 
 sign-in-subject = Jūsu pieslēgšanās saite
 sign-in-mail = Atveriet šo lapu 15 minūšu laikā pārlūkprogrammā, kurā pieprasījāt saiti:
 sign-in-unexpected = Ja šo saiti nepieprasījāt, varat šo ziņu neņemt vērā. Bez saites neviens nevar pieslēgties.
+receipt-mail = Jūs samaksājāt { $amount } saņēmējam { $merchant }. Šī saite 18 mēnešus rāda kvīti un vēlākas atmaksas:
 dispute-subject = Strīds par { $merchant } maksājumu
 dispute-mail = Klients apstrīd { $amount } no { $merchant } maksājuma. Atbildēt var līdz { $day }.
 payout-subject = Izmaksa { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Daħħal it-3 ċifri fuq wara tal-kard.
 security-code-front = Daħħal l-4 ċifri fuq quddiem tal-kard.
 needs-script = Biex tħallas hawn, ixgħel JavaScript u erġa’ ġib il-paġna.
 card-saved = Il-karta tiegħek se tinħażen għal ħlasijiet futuri lil dan il-ħanut.
+receipt-email = Email għar-riċevuta tiegħek (mhux obbligatorju)
 pay = Ħallas { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Ħanut
 date = Data
 card = Kard
 reference = Referenza
+receipt = Riċevuta
 payment-failed = Il-ħlas ma rnexxiex
 declined-details = Il-bank ma aċċettax id-dettalji tal-karta. Iċċekkjahom u erġa’ pprova.
 declined-expired = Il-karta skadiet. Ipprova waħda oħra.
@@ -103,6 +105,7 @@ invitation-link = Iftaħ din il-paġna fi żmien 72 siegħa biex taċċetta l-is
 sign-in-subject = Il-ħolqa tiegħek biex tidħol
 sign-in-mail = Iftaħ din il-paġna fi żmien 15-il minuta, fil-browser li minnu tlabt il-ħolqa:
 sign-in-unexpected = Jekk ma tlabtx din il-ħolqa, tista’ tinjora dan il-messaġġ. Ħadd ma jista’ jidħol mingħajr il-ħolqa.
+receipt-mail = Int ħallast { $amount } lil { $merchant }. Din il-ħolqa turi r-riċevuta u r-rimborżi ta’ wara għal 18-il xahar:
 dispute-subject = Tilwima dwar ħlas ta’ { $merchant }
 dispute-mail = Klijent qed jikkontesta { $amount } ta’ ħlas ta’ { $merchant }. Tista’ twieġeb sal-{ $day }.
 payout-subject = Ħlas ’il barra lil { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Skriv inn de 3 sifrene på baksiden av kortet.
 security-code-front = Skriv inn de 4 sifrene på forsiden av kortet.
 needs-script = Slå på JavaScript og last inn siden på nytt for å betale her.
 card-saved = Kortet ditt lagres for senere betalinger til denne butikken.
+receipt-email = E-post for kvitteringen din (valgfritt)
 pay = Betal { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Butikk
 date = Dato
 card = Kort
 reference = Referanse
+receipt = Kvittering
 payment-failed = Betalingen mislyktes
 declined-details = Banken godtok ikke kortopplysningene. Kontroller dem, og prøv igjen.
 declined-expired = Kortet er utløpt. Prøv et annet.
@@ -103,6 +105,7 @@ invitation-link = Åpne denne siden innen 72 timer for å godta invitasjonen og 
 sign-in-subject = Din innloggingslenke
 sign-in-mail = Åpne denne siden innen 15 minutter, i nettleseren der du ba om lenken:
 sign-in-unexpected = Hvis du ikke har bedt om denne lenken, kan du se bort fra meldingen. Ingen kan logge inn uten lenken.
+receipt-mail = Du har betalt { $amount } til { $merchant }. Denne lenken viser kvitteringen og senere refusjoner i 18 måneder:
 dispute-subject = Tvist om en betaling til { $merchant }
 dispute-mail = En kunde bestrider { $amount } av en betaling til { $merchant }. Den kan besvares til og med { $day }.
 payout-subject = Utbetaling til { $merchant }

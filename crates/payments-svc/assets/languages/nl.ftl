@@ -41,6 +41,7 @@ security-code-back = Vul de 3 cijfers op de achterkant van de kaart in.
 security-code-front = Vul de 4 cijfers op de voorkant van de kaart in.
 needs-script = Zet JavaScript aan en laad de pagina opnieuw om hier te betalen.
 card-saved = Uw kaart wordt opgeslagen voor latere betalingen aan deze winkel.
+receipt-email = E-mail voor uw betaalbewijs (optioneel)
 pay = { $amount } betalen
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Winkel
 date = Datum
 card = Kaart
 reference = Kenmerk
+receipt = Betaalbewijs
 payment-failed = Betaling mislukt
 declined-details = De bank heeft de kaartgegevens niet geaccepteerd. Controleer ze en probeer het opnieuw.
 declined-expired = De kaart is verlopen. Probeer een andere.
@@ -103,6 +105,7 @@ invitation-link = Open deze pagina binnen 72 uur om de uitnodiging te accepteren
 sign-in-subject = Uw link om in te loggen
 sign-in-mail = Open deze pagina binnen 15 minuten, in de browser waarin u de link hebt aangevraagd:
 sign-in-unexpected = Als u deze link niet hebt aangevraagd, kunt u dit bericht negeren. Zonder de link kan niemand inloggen.
+receipt-mail = U hebt { $amount } betaald aan { $merchant }. Deze link toont 18 maanden lang het betaalbewijs en latere terugbetalingen:
 dispute-subject = Betwisting van een betaling aan { $merchant }
 dispute-mail = Een klant betwist { $amount } van een betaling aan { $merchant }. U kunt reageren tot en met { $day }.
 payout-subject = Uitbetaling aan { $merchant }

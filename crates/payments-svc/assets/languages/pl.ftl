@@ -41,6 +41,7 @@ security-code-back = Wpisz 3 cyfry z tyłu karty.
 security-code-front = Wpisz 4 cyfry z przodu karty.
 needs-script = Aby zapłacić tutaj, włącz JavaScript i odśwież stronę.
 card-saved = Twoja karta zostanie zapisana na potrzeby przyszłych płatności w tym sklepie.
+receipt-email = E-mail do wysłania potwierdzenia (opcjonalnie)
 pay = Zapłać { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Sprzedawca
 date = Data
 card = Karta
 reference = Numer referencyjny
+receipt = Potwierdzenie płatności
 payment-failed = Płatność nie powiodła się
 declined-details = Bank nie zaakceptował danych karty. Sprawdź je i spróbuj ponownie.
 declined-expired = Karta straciła ważność. Użyj innej karty.
@@ -103,6 +105,7 @@ invitation-link = Aby przyjąć zaproszenie i się zalogować, otwórz tę stron
 sign-in-subject = Twój link do logowania
 sign-in-mail = otwórz tę stronę w ciągu 15 minut w przeglądarce, z której wysłano prośbę o link:
 sign-in-unexpected = Jeśli prośba o ten link nie pochodzi od Ciebie, możesz zignorować tę wiadomość. Bez linku nikt nie może się zalogować.
+receipt-mail = zapłacono { $amount } na rzecz { $merchant }. Ten link przez 18 miesięcy pokazuje potwierdzenie i późniejsze zwroty:
 dispute-subject = Spór o płatność na rzecz { $merchant }
 dispute-mail = Klient kwestionuje { $amount } z płatności na rzecz { $merchant }. Można odpowiedzieć do { $day }.
 payout-subject = Wypłata dla { $merchant }

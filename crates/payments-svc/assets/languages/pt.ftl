@@ -41,6 +41,7 @@ security-code-back = Introduza os 3 algarismos do verso do cartão.
 security-code-front = Introduza os 4 algarismos da frente do cartão.
 needs-script = Para pagar aqui, ative o JavaScript e recarregue a página.
 card-saved = O seu cartão será guardado para futuros pagamentos a esta loja.
+receipt-email = E-mail para o seu recibo (opcional)
 pay = Pagar { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Comerciante
 date = Data
 card = Cartão
 reference = Referência
+receipt = Recibo
 payment-failed = O pagamento falhou
 declined-details = O banco não aceitou os dados do cartão. Verifique-os e tente novamente.
 declined-expired = O cartão caducou. Tente outro.
@@ -103,6 +105,7 @@ invitation-link = Abra esta página no prazo de 72 horas para aceitar o convite 
 sign-in-subject = O seu link para iniciar sessão
 sign-in-mail = Abra esta página no prazo de 15 minutos, no navegador em que pediu o link:
 sign-in-unexpected = Se não pediu este link, pode ignorar esta mensagem. Ninguém pode iniciar sessão sem o link.
+receipt-mail = Pagou { $amount } a { $merchant }. Este link mostra durante 18 meses o recibo e os reembolsos posteriores:
 dispute-subject = Disputa sobre um pagamento a { $merchant }
 dispute-mail = Um cliente contesta { $amount } de um pagamento a { $merchant }. Pode responder até { $day }.
 payout-subject = Transferência para { $merchant }

@@ -42,6 +42,7 @@ security-code-back = Introduceți cele 3 cifre de pe spatele cardului.
 security-code-front = Introduceți cele 4 cifre de pe fața cardului.
 needs-script = Pentru a plăti aici, activați JavaScript și reîncărcați pagina.
 card-saved = Cardul dumneavoastră va fi salvat pentru plăți viitoare către acest magazin.
+receipt-email = E-mail pentru chitanță (opțional)
 pay = Plătiți { $amount }
 
 ## Payment in progress
@@ -64,6 +65,7 @@ shop = Comerciant
 date = Data
 card = Card
 reference = Referință
+receipt = Chitanță
 payment-failed = Plata a eșuat
 declined-details = Banca nu a acceptat datele cardului. Verificați-le și încercați din nou.
 declined-expired = Cardul a expirat. Încercați cu altul.
@@ -104,6 +106,7 @@ invitation-link = Deschideți această pagină în termen de 72 de ore pentru a 
 sign-in-subject = Linkul dumneavoastră de autentificare
 sign-in-mail = deschideți această pagină în termen de 15 minute, în browserul din care ați cerut linkul:
 sign-in-unexpected = Dacă nu ați cerut acest link, puteți ignora acest mesaj. Nimeni nu se poate autentifica fără link.
+receipt-mail = ați plătit { $amount } către { $merchant }. Acest link afișează timp de 18 luni chitanța și rambursările ulterioare:
 dispute-subject = Contestație pentru o plată către { $merchant }
 dispute-mail = Un client contestă { $amount } dintr-o plată către { $merchant }. Se poate răspunde până la { $day }.
 payout-subject = Plată către contul { $merchant }

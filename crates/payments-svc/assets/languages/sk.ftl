@@ -42,6 +42,7 @@ security-code-back = Zadajte 3 číslice na zadnej strane karty.
 security-code-front = Zadajte 4 číslice na prednej strane karty.
 needs-script = Ak chcete zaplatiť tu, zapnite JavaScript a znova načítajte stránku.
 card-saved = Vaša karta bude uložená na budúce platby tomuto obchodu.
+receipt-email = E-mail na zaslanie potvrdenia (nepovinné)
 pay = Zaplatiť { $amount }
 
 ## Payment in progress
@@ -64,6 +65,7 @@ shop = Obchod
 date = Dátum
 card = Karta
 reference = Referencia
+receipt = Potvrdenie o platbe
 payment-failed = Platba zlyhala
 declined-details = Banka neprijala údaje karty. Skontrolujte ich a skúste to znova.
 declined-expired = Platnosť karty sa skončila. Skúste inú kartu.
@@ -104,6 +106,7 @@ invitation-link = Ak chcete prijať pozvánku a prihlásiť sa, otvorte do 72 ho
 sign-in-subject = Váš odkaz na prihlásenie
 sign-in-mail = otvorte túto stránku do 15 minút v prehliadači, v ktorom ste o odkaz požiadali:
 sign-in-unexpected = Ak ste o tento odkaz nežiadali, môžete túto správu ignorovať. Bez odkazu sa nikto nemôže prihlásiť.
+receipt-mail = zaplatili ste { $amount } obchodu { $merchant }. Tento odkaz 18 mesiacov zobrazuje potvrdenie o platbe aj neskoršie vrátenia peňazí:
 dispute-subject = Spor o platbu obchodu { $merchant }
 dispute-mail = Zákazník namieta { $amount } z platby obchodu { $merchant }. Odpovedať možno do { $day }.
 payout-subject = Výplata pre { $merchant }

@@ -42,6 +42,7 @@ security-code-back = Vnesite 3 števke na hrbtni strani kartice.
 security-code-front = Vnesite 4 števke na sprednji strani kartice.
 needs-script = Za plačilo tukaj vklopite JavaScript in znova naložite stran.
 card-saved = Vaša kartica bo shranjena za prihodnja plačila tej trgovini.
+receipt-email = E-pošta za potrdilo (neobvezno)
 pay = Plačaj { $amount }
 
 ## Payment in progress
@@ -64,6 +65,7 @@ shop = Trgovec
 date = Datum
 card = Kartica
 reference = Sklic
+receipt = Potrdilo o plačilu
 payment-failed = Plačilo ni uspelo
 declined-details = Banka ni sprejela podatkov kartice. Preverite jih in poskusite znova.
 declined-expired = Veljavnost kartice je potekla. Poskusite z drugo.
@@ -104,6 +106,7 @@ invitation-link = Odprite to stran v 72 urah, da sprejmete vabilo in se prijavit
 sign-in-subject = Vaša povezava za prijavo
 sign-in-mail = odprite to stran v 15 minutah v brskalniku, v katerem ste zahtevali povezavo:
 sign-in-unexpected = Če te povezave niste zahtevali, lahko to sporočilo prezrete. Brez povezave se nihče ne more prijaviti.
+receipt-mail = plačali ste { $amount } trgovini { $merchant }. Ta povezava 18 mesecev prikazuje potrdilo in poznejša vračila:
 dispute-subject = Ugovor zoper plačilo trgovini { $merchant }
 dispute-mail = Kupec ugovarja { $amount } plačila trgovini { $merchant }. Odgovoriti je mogoče do { $day }.
 payout-subject = Izplačilo za { $merchant }

@@ -41,6 +41,7 @@ security-code-back = Ange de 3 siffrorna på kortets baksida.
 security-code-front = Ange de 4 siffrorna på kortets framsida.
 needs-script = Slå på JavaScript och ladda om sidan för att betala här.
 card-saved = Ditt kort sparas för senare betalningar till den här butiken.
+receipt-email = E-post för ditt kvitto (valfritt)
 pay = Betala { $amount }
 
 ## Payment in progress
@@ -63,6 +64,7 @@ shop = Butik
 date = Datum
 card = Kort
 reference = Referens
+receipt = Kvitto
 payment-failed = Betalningen misslyckades
 declined-details = Banken godkände inte kortuppgifterna. Kontrollera dem och försök igen.
 declined-expired = Kortet har gått ut. Prova ett annat.
@@ -103,6 +105,7 @@ invitation-link = Öppna den här sidan inom 72 timmar för att tacka ja till in
 sign-in-subject = Din inloggningslänk
 sign-in-mail = Öppna den här sidan inom 15 minuter, i den webbläsare där du bad om länken:
 sign-in-unexpected = Om du inte har bett om den här länken kan du bortse från meddelandet. Ingen kan logga in utan länken.
+receipt-mail = Du har betalat { $amount } till { $merchant }. Den här länken visar kvittot och senare återbetalningar i 18 månader:
 dispute-subject = Bestridd betalning till { $merchant }
 dispute-mail = En kund bestrider { $amount } av en betalning till { $merchant }. Den kan besvaras till och med { $day }.
 payout-subject = Utbetalning till { $merchant }

@@ -54,13 +54,14 @@ function setDisabled(form, isDisabled) {
 }
 
 function assist(form) {
-  const { number, expiry, code } = form.elements;
+  const { number, expiry, code, email } = form.elements;
   const ofNumber = () => schemeOf(digits(number.value));
   const fields = [
     { input: number, problem: () => numberProblem(digits(number.value), ofNumber()) },
     { input: expiry, problem: () => expiryProblem(expiry.value) },
     { input: code, problem: () => ofNumber().codes.includes(digits(code.value).length) ? null : codeOf(ofNumber()) },
   ];
+  if (email) fields.push({ input: email, problem: () => email.validity.valid ? null : "malformed" });
 
   retype(number, (text) => grouped(digits(text)) || text);
   retype(expiry, monthAndYear);
@@ -127,7 +128,7 @@ function tokenize(form) {
     const field = form.elements.paymentMethod;
     if (field.value) return;
     event.preventDefault();
-    if (!card) return;
+    if (!card || form.elements.email?.reportValidity() === false) return;
     setDisabled(form, true);
     event.submitter?.setAttribute("aria-busy", "true");
     const made = await stripe.createPaymentMethod({ type: "card", card }).catch(() => null);

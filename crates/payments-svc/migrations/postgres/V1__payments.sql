@@ -190,9 +190,9 @@ CREATE TABLE recovery_codes (
 CREATE TABLE mails (
     id bytea PRIMARY KEY,
     kind text NOT NULL,
-    "user" bytea NOT NULL, -- the recipient
+    "user" bytea, -- the recipient; null: the payer, who gets a receipt
     merchant bytea, -- that it is about
-    object bytea, -- the dispute or payout that it is about
+    object bytea, -- the dispute, payout or transaction that it is about
     actor text NOT NULL, -- the kind of whoever caused it
     actor_id bytea, -- the app or user
     browser bytea, -- the digest of the only one that may use its link; null: any
@@ -245,6 +245,8 @@ CREATE TABLE pending_payments (
     -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
     acquirer_key bytea,
     link bytea, -- of the payment, if it pays only once
+    receipt_email text, -- of the payer; null: no receipt is wanted
+    receipt_language text,
     acquirer text,
     "authorization" text -- the acquirer's ID of it, if it needs one
 );
@@ -335,6 +337,14 @@ CREATE TABLE authorizations (
 CREATE TABLE customs (
     "transaction" bytea PRIMARY KEY,
     custom text NOT NULL
+);
+
+-- Payers who have a link to the receipt of a transaction, for 18 months.
+CREATE TABLE receipts (
+    "transaction" bytea PRIMARY KEY,
+    merchant bytea NOT NULL,
+    email text NOT NULL,
+    language text NOT NULL
 );
 
 -- What became of transactions.

@@ -145,9 +145,9 @@ CREATE TABLE recovery_codes (
 CREATE TABLE mails (
     id BLOB PRIMARY KEY,
     kind TEXT NOT NULL,
-    user BLOB NOT NULL, -- the recipient
+    user BLOB, -- the recipient; null: the payer, who gets a receipt
     merchant BLOB, -- that it is about
-    object BLOB, -- the dispute or payout that it is about
+    object BLOB, -- the dispute, payout or transaction that it is about
     actor TEXT NOT NULL, -- the kind of whoever caused it
     actor_id BLOB, -- the app or user
     browser BLOB, -- the digest of the only one that may use its link; null: any
@@ -200,6 +200,8 @@ CREATE TABLE pending_payments (
     -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
     acquirer_key BLOB,
     link BLOB, -- of the payment, if it pays only once
+    receipt_email TEXT, -- of the payer; null: no receipt is wanted
+    receipt_language TEXT,
     acquirer TEXT,
     "authorization" TEXT -- the acquirer's ID of it, if it needs one
 ) STRICT, WITHOUT ROWID;
@@ -290,6 +292,14 @@ CREATE TABLE authorizations (
 CREATE TABLE customs (
     "transaction" BLOB PRIMARY KEY,
     custom TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Payers who have a link to the receipt of a transaction, for 18 months.
+CREATE TABLE receipts (
+    "transaction" BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    email TEXT NOT NULL,
+    language TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What became of transactions.

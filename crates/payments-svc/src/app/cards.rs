@@ -64,11 +64,21 @@ impl Payments {
             acquirer: acquirer.filter(|_| self.may_take_payments(merchant)),
         };
         let (source, test) = (CardSource::Reference(reference), merchant.details.test);
-        let (origin, link, return_url) = (Origin::Api, None, None);
+        let (origin, link, return_url, receipt) = (Origin::Api, None, None, None);
         // It is kept already.
         let keeps_card = false;
-        let charge =
-            Charge { actor, payment, card, source, keeps_card, test, origin, link, return_url };
+        let charge = Charge {
+            actor,
+            payment,
+            card,
+            source,
+            keeps_card,
+            test,
+            origin,
+            link,
+            return_url,
+            receipt,
+        };
         self.pay(charge, keyed).await
     }
 

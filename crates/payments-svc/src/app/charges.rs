@@ -38,7 +38,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use payments_domain::{
     AcquirerKey, AcquirerName, AcquirerOutcome, Actor, Authorization, Card, CardDetails, CardToken,
     Challenge, ChallengeAnswer, Conclusion, Id, LinkDigest, Merchant, MovementError, Payment,
-    ProcessingError, Receipt, UnansweredPayment,
+    ProcessingError, Receipt, ReceiptAddress, UnansweredPayment,
     actions::{
         BeginPayment, ChallengePayment, ConcludePayment, PaymentBegun, PaymentConcluded,
         PreparePayment,
@@ -83,6 +83,8 @@ pub(crate) struct Charge {
     /// The page where the customer comes back after 3-D Secure. `None`: a card that demands 3-D
     /// Secure is declined.
     pub(crate) return_url: Option<String>,
+    /// Where the receipt goes, if the payment succeeds.
+    pub(crate) receipt: Option<ReceiptAddress>,
 }
 
 impl Charge {
@@ -115,8 +117,8 @@ impl Charge {
     ) -> Self {
         let test = merchant.details.test;
         let (actor, keeps_card) = (Actor::SYSTEM, false);
-        let (link, return_url) = (None, None);
-        Self { actor, payment, card, source, keeps_card, test, origin, link, return_url }
+        let (link, return_url, receipt) = (None, None, None);
+        Self { actor, payment, card, source, keeps_card, test, origin, link, return_url, receipt }
     }
 }
 
@@ -157,8 +159,8 @@ impl Payments {
     ) -> Result<Option<Written<PaymentConcluded>>, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
         check_amount(&charge.payment)?;
-        let Charge { actor, payment, card, source, keeps_card, test, origin, link, return_url } =
-            charge;
+        let Charge { actor, payment, card, source, keeps_card, test, origin, .. } = charge;
+        let Charge { link, return_url, receipt, .. } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
         let admitted = match &source {
             CardSource::Card(details) => self.declines.admit(attempt, &details.number)?,
@@ -170,7 +172,7 @@ impl Payments {
             let (merchant, acquirer) = (payment.merchant, payment.acquirer);
             let (currency, amount) = (payment.currency, Some(payment.amount));
             let descriptor = payment.descriptor.clone();
-            let action = BeginPayment { payment: Box::new(payment), link };
+            let action = BeginPayment { payment: Box::new(payment), link, receipt };
             let request_key = keyed.as_ref().map(KeyedRequest::acquirer_key);
             let pending_payment = match payments.store.write_keyed(actor, action, keyed).await?? {
                 Answer::Executed(PaymentBegun(pending_payment)) => pending_payment,

@@ -71,7 +71,7 @@ impl Mails {
 /// another replica was faster.
 async fn take(
     store: &Store,
-    (mail, user): (Id, Id),
+    (mail, user): (Id, Option<Id>),
     link: Option<&Token>,
 ) -> Result<Option<Mail>, StoreError> {
     let (link, jitter) = (link.map(Token::digest), rand::random());
@@ -80,9 +80,9 @@ async fn take(
 }
 
 /// Sends a mail. Returns whether it can be deleted, because it was sent, the last attempt failed, or
-/// its link would not work any more.
+/// its link would not work.
 async fn deliver(mailer: &mut Mailer, mail: &Mail, link: Option<&Token>) -> bool {
-    if mail.is_late {
+    if !mailer.may_send(mail) {
         return true;
     }
     let Err(error) = mailer.send(mail, link).await else { return true };

@@ -1,7 +1,7 @@
 //! The payment page. The store, not the browser, holds the state of a payment, and the page shows
 //! it. So a customer who reloads, comes back or submits twice sees the same payment.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     extract::State,
@@ -11,8 +11,8 @@ use axum::{
 use common::{error::Cause, limits::ClientAddress};
 use jiff::Timestamp;
 use payments_domain::{
-    Amount, CardDetails, CardNumber, CardToken, ChallengeAnswer, Currency, Expiry, Id, Payment,
-    Scheme, SecurityCode, actions::PaymentConcluded,
+    Amount, CardDetails, CardNumber, CardToken, ChallengeAnswer, Currency, Email, Expiry, Id,
+    Payment, ReceiptAddress, Scheme, SecurityCode, actions::PaymentConcluded,
 };
 use uuid::Uuid;
 
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     app::{self, Charge, Origin, PaymentState, Payments, now},
-    web::{Body, Error, fields, page::see_other},
+    web::{Body, Error, Fields, fields, page::see_other},
 };
 
 /// Shows the step that the payment is at: amount, card, waiting, challenge or result.
@@ -94,10 +94,10 @@ fn amount(visit: &Visit, status: StatusCode, wrong: AmountErrors) -> Response {
     view::page(status, &AmountPage { language: visit.language, visit, wrong })
 }
 
-fn card(visit: &Visit, TypedCard { wrong, expiry, .. }: TypedCard) -> Response {
+fn card(visit: &Visit, TypedCard { wrong, expiry, email, .. }: TypedCard) -> Response {
     let is_right = wrong == WrongCard::default();
     let status = if is_right { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    let page = CardPage { language: visit.language, visit, wrong, expiry };
+    let page = CardPage { language: visit.language, visit, wrong, expiry, email };
     let response = match visit.tokenizer() {
         Some(tokenizer) => view::page_with(status, &page, tokenizer.policy.clone()),
         None => view::page(status, &page),
@@ -192,8 +192,9 @@ pub(super) async fn pay(
         Some(submitted) => {
             let Some(charge) = charge(&payments, &visit, (due, form), submitted, address).await?
             else {
-                return Ok(card(&visit, TypedCard::wrong_number()));
+                return Ok(card(&visit, typed.with_wrong_number()));
             };
+            let charge = Charge { receipt: typed.receipt(&payments, &visit), ..charge };
             match payments.charge(charge, Some(visit.idempotency_key(form))).await {
                 Err(refused @ app::Error::RateLimited(_)) => {
                     rate_limited(&payments, &visit, Some(form), refused).await
@@ -371,17 +372,20 @@ struct TypedCard {
     expiry: Option<Expiry>,
     /// The hidden field of a browser without cookies.
     browser: Option<Uuid>,
+    /// The address for the receipt. `None`: none is wanted.
+    email: Option<String>,
 }
 
 impl TypedCard {
     /// Reads the form, and the card if every field is right.
     fn read(body: &Body, visit: &Visit, now: Timestamp) -> (Option<Submitted>, Self) {
         if visit.tokenizer().is_some() {
-            return Self::read_token(body);
+            return Self::read_token(body, visit);
         }
-        let (mut browser, mut fields_of_card) = (None, (None, None, None));
+        let (mut browser, mut email, mut fields_of_card) = (None, None, (None, None, None));
         let read = body.read(|fields| {
             browser = fields.optional(browser::NAME, Uuid::parse_str).unwrap_or_default();
+            email = email_of(fields, visit);
             fields_of_card = (
                 fields.optional("number", CardNumber::parse_input).unwrap_or_default(),
                 fields.optional("expiry", Expiry::parse_input).unwrap_or_default(),
@@ -406,8 +410,9 @@ impl TypedCard {
                 None => Some(WrongExpiry::Malformed),
             },
             code: code.as_ref().is_none_or(|code| !code.suits(scheme)).then_some(scheme),
+            email: is_wrong(email.as_deref()),
         };
-        let typed = Self { wrong, expiry, browser };
+        let typed = Self { wrong, expiry, browser, email };
         let details = match (number, expiry, code) {
             (Some(number), Some(expiry), Some(code)) if wrong == WrongCard::default() => {
                 Some(Submitted::Details(CardDetails { number, expiry, code }))
@@ -417,20 +422,42 @@ impl TypedCard {
         (details, typed)
     }
 
-    fn read_token(body: &Body) -> (Option<Submitted>, Self) {
-        let mut browser = None;
+    fn read_token(body: &Body, visit: &Visit) -> (Option<Submitted>, Self) {
+        let (mut browser, mut email) = (None, None);
         let read = body.read(|fields| {
             browser = fields.optional(browser::NAME, Uuid::parse_str).unwrap_or_default();
+            email = email_of(fields, visit);
             fields.required("paymentMethod", CardToken::new)
         });
+        let wrong = WrongCard { email: is_wrong(email.as_deref()), ..WrongCard::default() };
+        let typed = Self { wrong, expiry: None, browser, email };
         match read {
-            Ok(token) => (Some(Submitted::Token(token)), Self { browser, ..Self::default() }),
-            Err(_) => (None, Self { browser, ..Self::wrong_number() }),
+            Ok(_) if typed.wrong.email => (None, typed),
+            Ok(token) => (Some(Submitted::Token(token)), typed),
+            Err(_) => (None, typed.with_wrong_number()),
         }
     }
 
-    fn wrong_number() -> Self {
-        let wrong = WrongCard { number: Some(WrongNumber::Malformed), ..WrongCard::default() };
-        Self { wrong, ..Self::default() }
+    fn with_wrong_number(self) -> Self {
+        let wrong = WrongCard { number: Some(WrongNumber::Malformed), ..self.wrong };
+        Self { wrong, ..self }
     }
+
+    /// Where the receipt goes. `None` if none is wanted, or the address got too many mails lately.
+    fn receipt(&self, payments: &Payments, visit: &Visit) -> Option<ReceiptAddress> {
+        let email = Email::new(self.email.as_deref()?).ok()?;
+        let language = visit.language.code.to_owned();
+        payments.may_send_receipt(&email).then_some(ReceiptAddress { email, language })
+    }
+}
+
+/// The typed address for the receipt, if the page asks for one.
+fn email_of(fields: &mut Fields<'_>, visit: &Visit) -> Option<String> {
+    let typed = fields.optional("email", |typed| Ok::<_, Infallible>(typed.trim().to_owned()));
+    let typed = typed.unwrap_or_default().filter(|typed| !typed.is_empty());
+    typed.filter(|_| visit.settings.receipts.is_some())
+}
+
+fn is_wrong(email: Option<&str>) -> bool {
+    email.is_some_and(|email| Email::new(email).is_err())
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
+use jiff::Timestamp;
 use payments_domain::{Currency, DeclineGroup, Expiry, Id, ProcessingError, Receipt, Scheme};
 
 use super::{
@@ -42,6 +43,8 @@ pub(super) struct CardPage<'a> {
     pub(super) wrong: WrongCard,
     /// The date that the customer has typed. Number and security code are never sent back.
     pub(super) expiry: Option<Expiry>,
+    /// The address that the customer has typed.
+    pub(super) email: Option<String>,
 }
 
 impl CardPage<'_> {
@@ -58,7 +61,8 @@ impl CardPage<'_> {
         let number = self.wrong.number.map(|wrong| ("number", self.number_error(wrong)));
         let expiry = self.wrong.expiry.map(|wrong| ("expiry", self.expiry_error(wrong)));
         let code = self.wrong.code.map(|scheme| ("code", self.code_error(scheme)));
-        [number, expiry, code].into_iter().flatten().collect()
+        let email = self.wrong.email.then(|| ("email", self.language.email_address_error()));
+        [number, expiry, code, email].into_iter().flatten().collect()
     }
 
     fn error(&self, field: &str) -> Option<Cow<'_, str>> {
@@ -120,6 +124,7 @@ pub(super) struct WrongCard {
     pub(super) expiry: Option<WrongExpiry>,
     /// The scheme of the number, which has codes of another length.
     pub(super) code: Option<Scheme>,
+    pub(super) email: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -179,6 +184,8 @@ pub(super) struct ResultPage<'a> {
     /// `None` for another browser than the one that paid.
     pub(super) transaction: Option<Id>,
     pub(super) receipt: Option<Receipt>,
+    /// What was refunded. `None` at the end of the payment, when nothing was.
+    pub(super) refunds: Option<Vec<Refund>>,
     /// The group of the response code; customers do not see the exact code. `None` if the payment
     /// succeeded.
     pub(super) declined: Option<DeclineGroup>,
@@ -197,6 +204,7 @@ impl<'a> ResultPage<'a> {
             visit,
             transaction: None,
             receipt: None,
+            refunds: None,
             declined: error.map(ProcessingError::group),
             retry_url: link_url(&visit.link, None),
             shop_url: None,
@@ -204,9 +212,16 @@ impl<'a> ResultPage<'a> {
     }
 }
 
+/// A refund, with its amount in the customer's language.
+pub(super) struct Refund {
+    pub(super) created: Timestamp,
+    pub(super) amount: String,
+}
+
 impl ResultPage<'_> {
     fn heading(&self) -> Cow<'_, str> {
         match self.declined {
+            None if self.refunds.is_some() => self.language.receipt(),
             None => self.language.payment_successful(),
             Some(_) => self.language.payment_failed(),
         }

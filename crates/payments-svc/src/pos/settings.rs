@@ -1,12 +1,13 @@
 //! The settings of the payment page.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::http::HeaderValue;
 use payments_domain::Scheme;
 use url::Url;
 
 use super::{language::Language, view};
+use crate::receipt_links::ReceiptLinks;
 
 pub(crate) struct Settings {
     /// The public URL of the page. Ends with a slash.
@@ -21,6 +22,8 @@ pub(crate) struct Settings {
     links: [Option<Url>; 3],
     /// `None`: the page of a live merchant has fields for the card itself.
     pub(super) tokenizer: Option<Tokenizer>,
+    /// `None`: payers get no receipts by mail.
+    pub(super) receipts: Option<Arc<ReceiptLinks>>,
 }
 
 /// The acquirer's script, which puts a field for the card into the page and gives a token for it. So
@@ -53,7 +56,8 @@ impl Settings {
         let parsed = Url::parse(&url).ok();
         let path = parsed.as_ref().map_or("/", Url::path).to_owned();
         let is_secure = parsed.is_some_and(|url| url.scheme() == "https");
-        Self { url, path, is_secure, schemes, links, tokenizer: None }
+        let (tokenizer, receipts) = (None, None);
+        Self { url, path, is_secure, schemes, links, tokenizer, receipts }
     }
 
     /// The links below each page, with their texts.
@@ -61,6 +65,10 @@ impl Settings {
         let texts = [language.terms(), language.privacy(), language.accessibility()];
         let links = texts.into_iter().zip(&self.links);
         links.filter_map(|(text, url)| Some((text, url.as_ref()?))).collect()
+    }
+
+    pub(crate) fn with_receipts(self, receipts: Option<Arc<ReceiptLinks>>) -> Self {
+        Self { receipts, ..self }
     }
 
     pub(crate) fn with_tokenizer(self, tokenizer: Tokenizer) -> Self {

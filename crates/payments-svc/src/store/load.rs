@@ -87,24 +87,28 @@ pub(super) const LOCKED: [Query; 6] = [
     Query {
         select: || {
             format!(
-                "SELECT {}, users.email, merchants.name, website, country, {},
-                     coalesce(disputes.amount, payouts.amount),
+                "SELECT {}, coalesce(users.email, receipts.email), receipts.language,
+                     merchants.name, website, country, {},
+                     coalesce(disputes.amount, payouts.amount, transactions.amount),
                      coalesce(transactions.currency, payouts.currency), disputes.due
-                 FROM mails JOIN users ON users.id = \"user\"
+                 FROM mails LEFT JOIN users ON users.id = \"user\"
                      LEFT JOIN merchants ON merchants.id = mails.merchant
                      LEFT JOIN payouts ON payouts.id = mails.object
                      LEFT JOIN disputes ON disputes.id = mails.object
-                     LEFT JOIN transactions ON transactions.id = disputes.\"transaction\"",
+                     LEFT JOIN receipts ON receipts.\"transaction\" = mails.object
+                     LEFT JOIN transactions ON transactions.id =
+                         coalesce(disputes.\"transaction\", receipts.\"transaction\")",
                 MailRow::of("mails"),
                 rows::actor_name("mails")
             )
         },
         key: &[("mails.id", Kind::Bytes)],
         lock: Some("mails"),
+        rest: "AND coalesce(users.email, receipts.email) IS NOT NULL",
         keys: |needs| needs.mails.iter().map(Id::param).collect(),
         read: |known, columns| {
             let row = MailRow::read(columns)?;
-            let to = columns.read()?;
+            let (to, language): (_, Option<String>) = (columns.read()?, columns.read()?);
             let (name, website): (Option<Name>, Option<Website>) =
                 (columns.read()?, columns.read()?);
             let title = |website| merchant_title(name.as_ref(), website).to_owned();
@@ -119,10 +123,11 @@ pub(super) const LOCKED: [Query; 6] = [
                 merchant,
                 country,
                 page: row.merchant,
+                object: row.object,
                 money,
                 answer_by: columns.read()?,
                 actor,
-                language: row.language.clone(),
+                language: language.or_else(|| row.language.clone()),
                 attempts: row.attempts,
                 is_late: false,
             };

@@ -341,7 +341,7 @@ impl Store {
 
     /// Mails with a due attempt and their recipients, the longest overdue first: at most
     /// [`JOB_BATCH`].
-    pub(crate) async fn due_mails(&self) -> Result<Vec<(Id, Id)>, StoreError> {
+    pub(crate) async fn due_mails(&self) -> Result<Vec<(Id, Option<Id>)>, StoreError> {
         let sql = "SELECT id, \"user\" FROM mails WHERE due <= $1 ORDER BY due, id LIMIT $2";
         let now = self.database_time().await?;
         let params = [now.param(), LIMIT];
@@ -364,6 +364,18 @@ impl Store {
     /// Events older than `age`, the oldest first: at most [`JOB_BATCH`].
     pub(crate) async fn old_events(&self, age: std::time::Duration) -> Result<Vec<Id>, StoreError> {
         let sql = "SELECT id FROM events WHERE id < $1 ORDER BY id LIMIT $2";
+        let Some(before) = self.job_time_ago(age).await? else { return Ok(Vec::new()) };
+        self.query_all(sql, &[Id::at(before).param(), LIMIT], |columns| columns.read()).await
+    }
+
+    /// Transactions older than `age` whose payers have receipts, the oldest first: at most
+    /// [`JOB_BATCH`].
+    pub(crate) async fn old_receipts(
+        &self,
+        age: std::time::Duration,
+    ) -> Result<Vec<Id>, StoreError> {
+        let sql = "SELECT \"transaction\" FROM receipts WHERE \"transaction\" < $1
+                   ORDER BY \"transaction\" LIMIT $2";
         let Some(before) = self.job_time_ago(age).await? else { return Ok(Vec::new()) };
         self.query_all(sql, &[Id::at(before).param(), LIMIT], |columns| columns.read()).await
     }

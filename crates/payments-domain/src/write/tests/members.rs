@@ -61,7 +61,7 @@ fn a_renewed_invitation_has_one_mail_and_no_earlier_link() {
     run.execute(CreateSignInLink { user: users[1], link }).unwrap();
     run.tables.sign_in_links.get_mut(&link).unwrap().merchant = Some(merchant);
     let mails = |run: &BatchTester| {
-        let mails = run.tables.mails.values().filter(|row| row.user == users[1]);
+        let mails = run.tables.mails.values().filter(|row| row.user == Some(users[1]));
         mails.map(|row| row.id).collect::<Vec<_>>()
     };
     let before = mails(&run);

@@ -1,0 +1,81 @@
+//! `GET /receipt`: the receipt of a payment, in any browser that has the link of the mail.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri},
+    response::Response,
+};
+use payments_domain::{Amount, CustomData, Link, Money, Receipt, Transaction};
+
+use super::{
+    browser::Browser,
+    language::Language,
+    problem::{Problem, Reason},
+    screens::{Refund, ResultPage},
+    settings::Settings,
+    view,
+    visit::{Typed, Visit},
+};
+use crate::{
+    app::{self, MailedReceipt, Payments},
+    web::fields,
+};
+
+/// Shows the result of the payment, with what was refunded since.
+pub(super) async fn show(
+    State(payments): State<Arc<Payments>>,
+    State(settings): State<Arc<Settings>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let language = Language::of(None, &headers);
+    let because =
+        |reason| Problem { language, reason, shop: None, settings: Arc::clone(&settings) };
+    let refused = |error: app::Error| because(Reason::Refused(error.into()));
+    let link = fields::read_query(uri.query(), |fields| {
+        fields.required("link", |link| Ok::<_, app::Error>(link.to_owned()))
+    });
+    let transaction = settings.receipts.as_ref().zip(link.ok());
+    let transaction = transaction.and_then(|(links, link)| links.transaction(&link));
+    let id = transaction.ok_or_else(|| refused(app::Error::NotFound))?;
+    let receipt = payments.mailed_receipt(id).await.map_err(refused)?;
+    let receipt = receipt.ok_or_else(|| because(Reason::LinkExpired))?;
+    let language = Language::named(&receipt.language).unwrap_or(language);
+    let money = |minor| language.money(Money { currency: receipt.transaction.currency, minor });
+    let refunds = receipt.refunds().into_iter();
+    let refunds = refunds.map(|step| Refund { created: step.created, amount: money(step.amount) });
+    let refunds = Some(refunds.collect());
+    let MailedReceipt { merchant, transaction, .. } = receipt;
+    let Transaction { id, created, test, currency, amounts, card, custom, .. } = transaction;
+    let link = Link {
+        key: merchant.key.clone(),
+        test,
+        currency: Some(currency),
+        value: None,
+        reference: custom.as_ref().and_then(CustomData::reference_text),
+        text: None,
+        redirect: None,
+        locale: None,
+        recurring: false,
+        expires: None,
+        once: false,
+        signature: None,
+    };
+    let visit = Visit {
+        link,
+        merchant,
+        language,
+        due: Amount::new(amounts.amount).ok().map(|amount| (currency, amount)),
+        typed: Typed::default(),
+        form: None,
+        continues: false,
+        browser: Browser::of(&headers),
+        settings,
+    };
+    let receipt = Some(Receipt { created, card });
+    let page =
+        ResultPage { transaction: Some(id), receipt, refunds, ..ResultPage::new(&visit, None) };
+    Ok(view::page(StatusCode::OK, &page))
+}
