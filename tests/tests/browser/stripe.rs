@@ -2,8 +2,9 @@
 
 use blackbox::{
     browser::{Page, visit_and_leave},
+    mail::MailServer,
     payments::{
-        Card, Link, Merchant, Service, Stripe, Transaction, live_merchant, stripe::Request,
+        Card, Link, Merchant, Service, Stripe, Transaction, email, live_merchant, stripe::Request,
     },
 };
 use serde_json::json;
@@ -11,11 +12,15 @@ use serde_json::json;
 const GOOD: Card = Card("4242424242424242");
 
 async fn shop() -> (Stripe, Service, Merchant, String) {
+    shop_with(&[]).await
+}
+
+async fn shop_with(more: &[(&str, &str)]) -> (Stripe, Service, Merchant, String) {
     let stripe = Stripe::start().await;
     let script = format!("{}/js.stripe.com/v3/", stripe.url);
     let settings =
         [("PAYMENTS_STRIPE_PUBLISHABLE_KEY", "pk_test"), ("PAYMENTS_STRIPE_SCRIPT_URL", &script)];
-    let service = stripe.service(&settings).await;
+    let service = stripe.service(&[&settings, more].concat()).await;
     let merchant = live_merchant(&service.app().await).await;
     let link = Link::to(&merchant).without("test").with("recurring", "y");
     let address = format!("{}{}", service.pos_url(), link.path());
@@ -132,4 +137,29 @@ async fn the_policy_allows_only_the_origins_of_stripe() {
          frame-ancestors 'none'"
     );
     assert_eq!(page.header("content-security-policy"), Some(expected.as_str()));
+}
+
+#[tokio::test]
+async fn a_payer_gets_a_receipt_with_the_field_of_stripe() {
+    let (server, payer) = (MailServer::start().await, email());
+    let (url, key) = (server.url(), "0f".repeat(32));
+    let (stripe, _service, _merchant, address) = shop_with(&[
+        ("PAYMENTS_SMTP_URL", &url),
+        ("PAYMENTS_MAIL_FROM", "payments@service.example"),
+        ("PAYMENTS_DESK_KEY", &key),
+        ("PAYMENTS_RECEIPTS", "true"),
+    ])
+    .await;
+    visit_and_leave(&address, &[&stripe.url], async |page| {
+        page.write("#email", "ann").await;
+        pay(page, GOOD.0).await;
+        assert_eq!(page.run("return $('#email').matches(':invalid')").await, true);
+        assert!(with_number(&stripe).is_empty());
+        page.run("$('#email').value = ''").await;
+        page.write("#email", &payer).await;
+        page.click("button").await;
+        page.until("$('.paid')").await;
+    })
+    .await;
+    assert!(server.link_to(&payer).await.contains("/receipt?link="));
 }
