@@ -14,7 +14,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -140,6 +140,8 @@ fn save_turn(database: &Connection, now: Millis) -> rusqlite::Result<()> {
 pub struct JobClock {
     table: ClockTable,
     state: Mutex<State>,
+    /// The time of this machine at the boot in microseconds, by the first turn that was right.
+    at_boot: OnceLock<i64>,
 }
 
 /// The last turn.
@@ -169,15 +171,26 @@ impl JobClock {
     /// Reads the time of the last turn.
     pub async fn open(table: ClockTable) -> Result<Self, ClockError> {
         let (now, saved) = (table.now().await?, table.last_turn().await?);
-        Ok(Self { table, state: Mutex::new(State::new(now, since_boot(), saved)) })
+        let state = Mutex::new(State::new(now, since_boot(), saved));
+        Ok(Self { table, state, at_boot: OnceLock::new() })
     }
 
     /// The time of the store in milliseconds since 1970, for a job that deletes or voids what is
     /// old at that time. `None` after a jump: the job must do nothing.
     pub async fn turn(&self) -> Result<Option<Millis>, ClockError> {
         let now = self.compare().await;
-        self.state().latest = now.as_ref().ok().copied().flatten();
+        let right = now.as_ref().ok().copied().flatten();
+        self.state().latest = right;
+        if right.is_some() {
+            self.at_boot.get_or_init(wall_clock_at_boot);
+        }
         now
+    }
+
+    /// A time of this machine in milliseconds since 1970 that no jump changes: that of the first turn
+    /// that was right, and what has passed since. `None` before this turn.
+    pub fn steady(&self) -> Option<Millis> {
+        self.at_boot.get().map(|at_boot| at_boot.saturating_add(micros(boot_clock())) / 1000)
     }
 
     /// Tells the jobs of all processes that the clock is right, at their next turn.
@@ -269,14 +282,36 @@ impl State {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the clock of the store with SQLite")]
 fn wall_clock() -> Millis {
-    millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+    millis(wall())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the clock of the store with SQLite")]
+fn wall() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn since_boot() -> Millis {
+    millis(boot_clock())
 }
 
 /// Includes the time in which the machine was suspended.
-fn since_boot() -> Millis {
-    millis(Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default())
+fn boot_clock() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
+}
+
+/// The wall clock at the boot in microseconds. Two clocks cannot be read at once, so it is read where
+/// the shortest time passes between the two.
+fn wall_clock_at_boot() -> i64 {
+    let read = || {
+        let (before, wall, after) = (boot_clock(), wall(), boot_clock());
+        (after.saturating_sub(before), micros(wall).saturating_sub(micros(before)))
+    };
+    (0..10).map(|_| read()).min().map_or(0, |(_, at_boot)| at_boot)
+}
+
+fn micros(duration: Duration) -> i64 {
+    duration.as_micros().try_into().unwrap_or(i64::MAX)
 }
 
 fn millis(duration: Duration) -> Millis {

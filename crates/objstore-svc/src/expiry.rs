@@ -5,7 +5,7 @@
 //! 2. A presence lasts for the grace time after the last stream of its client. Each replica extends
 //!    the presences of its own connected clients, before they are close to their end.
 //! 3. After a jump of the clock, nothing is deleted or extended until it is right again
-//!    ([`Store::clock`]).
+//!    ([`Store::expiry_time`]).
 //! 4. While a replica or the database is down, clients cannot connect. So after a start, and after
 //!    a failure, a replica waits for the grace time before it treats a client as gone.
 
@@ -63,7 +63,7 @@ impl Expiry {
 
     /// Returns whether the clock is right.
     async fn keep_presences(&self) -> Result<bool, StoreError> {
-        if self.store.clock().turn().await?.is_none() {
+        if self.store.expiry_time().await?.is_none() {
             return Ok(false);
         }
         for left in self.connected.take_left().chunks(PRESENCE_PAGE) {

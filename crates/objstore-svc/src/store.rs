@@ -524,10 +524,20 @@ impl Store {
         Ok(answer.map(|Done { revision, .. }| revision - count + 1..=revision))
     }
 
+    /// The time by which objects end; `None` after a jump of the clock. On SQLite, only a jump before
+    /// the start counts: later ones change nothing.
+    pub(crate) async fn expiry_time(&self) -> Result<Option<Timestamp>, StoreError> {
+        let turn = self.clock().turn().await?;
+        Ok(match self {
+            Self::Sqlite(_) => self.clock().steady(),
+            Self::Postgres(_) => turn,
+        })
+    }
+
     /// Deletes every object whose time has passed by the clock of the store, and if `gone` those
     /// whose client is gone. Reads first, because a write locks the store.
     pub(crate) async fn expire(&self, gone: bool) -> Result<(), StoreError> {
-        while let Some(now) = self.clock().turn().await?
+        while let Some(now) = self.expiry_time().await?
             && engine!(self, engine => engine.is_due(gone, now).await?)
         {
             // An expiry is never refused.

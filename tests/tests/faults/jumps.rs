@@ -94,8 +94,8 @@ async fn a_jump_of_the_clock_deletes_no_object() {
         let place = objstore::Stopped::on(clock.database(), &settings);
         let mut command = place.command();
         clock.apply_to(&mut command);
-        let service = place.start_with(command).await;
-        let client = service.client().await;
+        let mut service = place.start_with(command).await;
+        let mut client = service.client().await;
         let (kept, object) = (Object::fresh(), Object::fresh());
         client.set_with("?ttl=1d", &kept).await;
         for _ in 0..3 {
@@ -128,10 +128,23 @@ async fn a_jump_of_the_clock_deletes_no_object() {
         has_jumped(true, fetch).await;
         clock.confirm(service.data().command()).await;
         has_jumped(false, fetch).await;
-        eventually("the object expires", DEADLINE, async || is_gone(&kept).await).await;
         let is_trimmed = async || (records() < before).then_some(());
         eventually("the change log is trimmed", DEADLINE, is_trimmed).await;
         logs_jumps(service.process(), 3).await;
+        if matches!(clock, StoreClock::Service(_)) {
+            // A service on SQLite measures the time that passes, until its next start.
+            assert_eq!(client.get(&kept.key).await, kept);
+            let place = service.stop().await;
+            let mut command = place.command();
+            clock.apply_to(&mut command);
+            service = place.start_with(command).await;
+            client = client.at(&service);
+        }
+        let is_gone = async || {
+            let answer = client.post("/get", kept.key.body()).await;
+            (answer.status == 422).then_some(())
+        };
+        eventually("the object expires", DEADLINE, is_gone).await;
         service.stop().await;
     }
 }

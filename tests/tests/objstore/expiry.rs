@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use blackbox::{
+    clock::Clock,
     objstore::{Client, Event, Key, Object, Service, Stopped, revision, unique},
     postgres::Cluster,
     process::{DEADLINE, shift_clock},
@@ -226,6 +227,36 @@ impl Crowd {
         assert_eq!(self.later_than(place, i64::MIN / 2), set, "an object was deleted twice");
         assert_eq!(self.later_than(place, 0), set, "an object was deleted early");
         set
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_steps_moves_no_expiry_on_sqlite() {
+    let clock = Clock::new();
+    // Sessions end by the wall clock.
+    let place = Stopped::on(None, &[("OBJSTORE_SESSION_TTL", "300d")]);
+    let mut command = place.command();
+    command.envs(clock.variables());
+    let service = place.start_with(command).await;
+    let client = service.client().await;
+    for ahead in [3600, -2 * 3600, 2 * 24 * 3600, 40 * 24 * 3600, 0] {
+        let [long, short] = [Object::fresh(), Object::fresh()];
+        client.set_with("?ttl=60s", &long).await;
+        client.set_with("?ttl=3s", &short).await;
+        let set = Instant::now();
+        clock.set(ahead);
+        let going = async {
+            while client.post("/get", short.key.body()).await.status == 200 {
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        timeout(DEADLINE, going).await.unwrap();
+        assert!(set.elapsed() > Duration::from_millis(2900), "{ahead}: {:?}", set.elapsed());
+        assert_eq!(client.get(&long.key).await, long, "{ahead}");
+        // The clock has another time than at the last set now.
+        client.set_with("?ttl=1s", &short).await;
+        let going = async { while client.post("/get", short.key.body()).await.status == 200 {} };
+        timeout(DEADLINE, going).await.unwrap();
     }
 }
 

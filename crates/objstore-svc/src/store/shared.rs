@@ -13,9 +13,9 @@ use common::{
     clock::JobClock,
 };
 
-use super::{StoreConfig, positions::Positions, sessions::SessionCache};
+use super::{StoreConfig, now, positions::Positions, sessions::SessionCache};
 use crate::domain::{
-    Answer, ClientId, Entry, Epoch, PresenceGrace, Revision, Rules, Write,
+    Answer, ClientId, Entry, Epoch, PresenceGrace, Revision, Rules, Timestamp, Write,
     decide::{self, Changes, LoadedRows},
 };
 
@@ -92,6 +92,12 @@ impl Shared {
         if position >= self.epoch().start {
             positions.advance(client, position);
         }
+    }
+
+    /// The time from which objects of a SQLite store count their time to live. Its millisecond can end
+    /// at another moment than that of the wall clock, so it is rounded up.
+    pub(super) fn time(&self) -> Timestamp {
+        self.clock.steady().map_or_else(now, |steady| steady.saturating_add(1))
     }
 
     pub(super) fn positions(&self) -> MutexGuard<'_, Positions> {

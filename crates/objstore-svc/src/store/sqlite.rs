@@ -34,7 +34,6 @@ use uuid::Uuid;
 
 use super::{
     ClientState, Feed, LogPage, Page, PageEnd, Presence, Shared, Stats, StoreConfig, StoreError,
-    now,
 };
 use crate::domain::{
     ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, Timestamp, TokenDigest,
@@ -184,7 +183,7 @@ impl Sqlite {
         &self,
         after: (Timestamp, Uuid),
     ) -> Result<Vec<Presence>, StoreError> {
-        let before = now().saturating_add(self.shared.rules.grace.extend_below());
+        let before = self.shared.time().saturating_add(self.shared.rules.grace.extend_below());
         Ok(self.base.lookups.read(|connection| read::presences(connection, after, before))?)
     }
 

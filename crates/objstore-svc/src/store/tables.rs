@@ -55,19 +55,28 @@ const WATCHES_OF_CLIENTS: Table<ClientId> = Table {
 const OBJECTS: Table<Key> =
     Table { name: "objects", key: Key::COLUMNS, values: &[], params: Group::params };
 
+/// The times of a batch.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    /// Of the new records, by the wall clock.
+    pub(super) at: Timestamp,
+    /// From which the lives of objects count: see `Shared::time`.
+    pub(super) lifespans: Timestamp,
+}
+
 /// Writes all changes. The order matters: rows that reference a client are deleted before the client,
-/// and inserted after it. `at` is the time of the new records, and of the sets. Without it, times,
-/// revisions and bytes are relative: the statements add the time of the database, and the numbers of
+/// and inserted after it. Without `times`, times, revisions and bytes are relative: the statements add the time of the database, and the numbers of
 /// the `store` row.
 pub(super) fn write<'a, W: StatementWriter<'a>>(
     rows: &mut W,
     sql: &Statements,
     changes: &'a Changes,
-    at: Option<Timestamp>,
+    times: Option<Times>,
 ) -> Result<(), W::Error> {
-    let start = if at.is_some() { Head::default() } else { changes.before };
+    let start = if times.is_some() { Head::default() } else { changes.before };
     let revision = |revision: u64| Param::Int((revision - start.revision).cast_signed());
-    let after = |millis| Param::Int(at.unwrap_or(0).saturating_add(millis));
+    let from = times.map_or(0, |times| times.lifespans);
+    let after = |millis| Param::Int(from.saturating_add(millis));
 
     rows.execute(sql.prune_watches, &changes.pruned_clients, |client, params| {
         params.push(client.param());
@@ -93,7 +102,7 @@ pub(super) fn write<'a, W: StatementWriter<'a>>(
         params.extend([revision(record.revision), Param::Int(bytes_through - start.bytes)]);
         record.entry.params(params);
         params.push(record.joins_next.param());
-        params.extend(at.map(Param::Int));
+        params.extend(times.map(|times| Param::Int(times.at)));
     })?;
     rows.execute(sql.set, &changes.set_objects, |set, params| {
         set.object.params(params);

@@ -33,7 +33,7 @@ use super::{
     super::{
         FeedItem, Stats, StoreConfig, now,
         shared::{LIMITS, Shared, cost},
-        tables,
+        tables::{self, Times},
     },
     ObjectCache,
     load::load,
@@ -164,7 +164,8 @@ impl Engine for Writer {
     ) -> Result<Vec<Answer>, Failure> {
         let Decided { answers, mut changes } = decided;
         let at = now();
-        tables::write(&mut SqliteRows(&open), &STATEMENTS, &changes, Some(at)).map_err(failure)?;
+        let times = Some(Times { at, lifespans: self.shared.time() });
+        tables::write(&mut SqliteRows(&open), &STATEMENTS, &changes, times).map_err(failure)?;
         let head = changes.head;
         let mut oldest = self.state.get().oldest;
         if changes.trims {
