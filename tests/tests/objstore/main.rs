@@ -8,6 +8,7 @@ mod broken;
 mod cached;
 mod clocks;
 mod commands;
+mod conformance;
 mod console;
 mod copies;
 mod decoders;

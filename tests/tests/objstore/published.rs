@@ -171,6 +171,13 @@ async fn now_is_after_the_newest_change() {
     let head = client.request(Method::HEAD, &stream_path(&pattern)).send().await.expect(200);
     let tail = head.header("stream-next-offset").unwrap();
     assert!(exact(tail) >= Some(set), "{head:?}");
+    for (name, value) in [
+        ("cache-control", "no-store, no-transform"),
+        ("x-accel-buffering", "no"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        assert_eq!(head.header(name), Some(value));
+    }
     let now = client.part(&pattern, "?offset=now").await;
     assert!(now.changes.is_empty() && now.up_to_date, "{now:?}");
     assert!(*now.offset >= *tail, "{now:?}");
@@ -222,13 +229,14 @@ async fn unknown_offsets_begin_with_a_reset() {
 
 #[tokio::test]
 async fn a_store_made_anew_resets_old_copies() {
-    let first = Service::with(&[]).await;
+    // On PostgreSQL, the databases of tests are copies of one, with its epoch.
+    let first = Stopped::on(None, &[]).start().await;
     let client = first.client().await;
     let pattern = pattern();
     let object = object(&pattern, "a", "a");
     client.set(&object.numbered(1)).await;
     let offset = client.part(&pattern, "").await.offset;
-    let second = Service::with(&[]).await;
+    let second = Stopped::on(None, &[]).start().await;
     let client = second.client().await;
     for number in 2..5 {
         client.set(&object.numbered(number)).await;

@@ -61,10 +61,12 @@ const NEXT_OFFSET: HeaderName = HeaderName::from_static("stream-next-offset");
 const UP_TO_DATE: HeaderName = HeaderName::from_static("stream-up-to-date");
 const CURSOR: HeaderName = HeaderName::from_static("stream-cursor");
 
-/// nginx would hold the messages back, and other proxies could change them.
-const UNBUFFERED: [(HeaderName, &str); 2] = [
+/// nginx would hold the messages back, and other proxies could change them. No page of another origin
+/// loads a stream without asking (10.7).
+const HEADERS: [(HeaderName, &str); 3] = [
     (header::CACHE_CONTROL, "no-store, no-transform"),
     (HeaderName::from_static("x-accel-buffering"), "no"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
 /// The pattern in the path: `/streams/{Type}/{Namespace}/{Name}`, where missing parts are empty.
@@ -140,7 +142,7 @@ pub(super) async fn head(
 ) -> Result<impl IntoResponse, Error> {
     let newest = app.store.client(session.client).await?.revision;
     let offset = app.offset(Place::Exact(newest), pattern.shape());
-    Ok((session.renew(&app).await, [(NEXT_OFFSET, offset)], UNBUFFERED, [JSON]))
+    Ok((session.renew(&app).await, [(NEXT_OFFSET, offset)], HEADERS, [JSON]))
 }
 
 /// `GET`: a part of a snapshot, or changes (5.5 to 5.7).
@@ -251,7 +253,7 @@ impl Part {
         };
         let up_to_date = self.is_up_to_date.then_some([(UP_TO_DATE, "true")]);
         let etag = etag.map(|etag| [(header::ETAG, etag)]);
-        Ok(([(NEXT_OFFSET, offset)], etag, up_to_date, UNBUFFERED, body).into_response())
+        Ok(([(NEXT_OFFSET, offset)], etag, up_to_date, HEADERS, body).into_response())
     }
 }
 
@@ -277,7 +279,7 @@ async fn poll(app: &App, opened: OpenStream, mut part: Part) -> Result<Response,
         part.position.advance(&subscriber);
         let headers = [(NEXT_OFFSET, part.position.offset)];
         let up_to_date = [(UP_TO_DATE, "true")];
-        return Ok((StatusCode::NO_CONTENT, headers, up_to_date, UNBUFFERED).into_response());
+        return Ok((StatusCode::NO_CONTENT, headers, up_to_date, HEADERS).into_response());
     }
     part.add(&burst)?;
     part.fill(&mut subscriber).await?;
@@ -316,7 +318,7 @@ fn events(
     let events = stream::unfold(messages, Messages::next).take_until(Box::pin(ended));
     let events = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_EVERY));
     // Later headers replace those of `Sse`.
-    (UNBUFFERED, events).into_response()
+    (HEADERS, events).into_response()
 }
 
 /// The messages of one event stream.
