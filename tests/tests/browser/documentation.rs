@@ -14,7 +14,7 @@ use blackbox::{
 async fn shows(url: &str, document: &Document) {
     let paths = document.at("/paths").as_object();
     let paths: Vec<_> = paths.into_iter().flatten().collect();
-    let methods = ["get", "post", "put", "delete", "options"];
+    let methods = ["get", "head", "post", "put", "delete", "options"];
     let has = |path: &serde_json::Value| methods.iter().filter(|it| path.get(it).is_some()).count();
     let operations: usize = paths.iter().map(|(_, path)| has(path)).sum();
     visit(&format!("{url}/docs"), async |page| {

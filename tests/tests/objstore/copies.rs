@@ -26,6 +26,7 @@ use blackbox::{
     project::{read, root},
     soak::{rounds, seed},
 };
+use percent_encoding::percent_decode_str;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use reqwest::Method;
 use serde::Deserialize;
@@ -597,6 +598,9 @@ fn check_values(changes: &[Kept], client: usize, lines: &[String]) {
                 _ => {}
             }
         }
+        let decode = |key: &str| percent_decode_str(key).decode_utf8().unwrap().into_owned();
+        let printed: BTreeMap<_, _> =
+            printed.iter().map(|(key, value)| (decode(key), value.clone())).collect();
         assert_eq!(printed, values, "client {client} at {at}");
     }
 }

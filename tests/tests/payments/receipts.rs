@@ -109,7 +109,7 @@ async fn a_changed_link_shows_nothing() {
         let answer = open(&changed).await;
         assert_eq!(answer.status(), 404, "{changed}");
         let text = answer.text().await.unwrap();
-        assert!(text.contains("Ce lien de paiement ne fonctionne pas"), "{text}");
+        assert!(text.contains("Cette page n’existe pas"), "{text}");
     }
     for wrong in
         [page, &format!("{page}="), &url[..url.len() - 1], &format!("{page}={}", &link[..24])]
