@@ -95,7 +95,7 @@ pub(crate) struct Stream {
     pub(crate) pattern: Option<Pattern>,
 }
 
-/// Where a stream begins.
+/// The place after which a stream begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Begin {
     /// After the position of the client.
@@ -103,7 +103,7 @@ pub(crate) enum Begin {
     /// After the newest revision.
     Now,
     After(Revision),
-    /// Where another stream with the same pattern ended.
+    /// The end of another stream with the same pattern.
     At(Offset),
 }
 

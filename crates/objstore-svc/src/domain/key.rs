@@ -69,6 +69,24 @@ impl Key {
         self.0.split()
     }
 
+    /// The parts in `order` as one text, for [`Key::parse`]. Texts sort as the parts do.
+    pub(crate) fn text(&self, order: [usize; 3]) -> String {
+        let parts = self.parts();
+        order.map(|part| parts[part]).join(SEPARATOR)
+    }
+
+    /// Parses [`Key::text`].
+    pub(crate) fn parse(text: &str, order: [usize; 3]) -> Option<Self> {
+        let given: Vec<_> = text.split(SEPARATOR).collect();
+        let given: [&str; 3] = given.try_into().ok()?;
+        let mut parts = [""; 3];
+        for (part, text) in order.into_iter().zip(given) {
+            parts[part] = text;
+        }
+        let [kind, namespace, name] = parts;
+        Self::new(kind, namespace, name).ok()
+    }
+
     /// Replaces `text` with the pattern of `shape` that matches this key, in the form of
     /// [`Pattern::as_str`].
     pub(crate) fn pattern(&self, shape: Shape, text: &mut String) {

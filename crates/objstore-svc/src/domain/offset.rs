@@ -14,9 +14,6 @@
 
 use super::{Key, Revision, Shape};
 
-/// Separates the parts of a key.
-const SEPARATOR: &str = "\0";
-
 const EXACT: &str = "~";
 const CHANGES: &str = "z";
 
@@ -28,7 +25,7 @@ pub(crate) struct Offset {
     pub(crate) place: Place,
 }
 
-/// What a client has.
+/// The state of a client's copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The objects of a snapshot up to the key `after`, unless they changed after `through`.
@@ -75,10 +72,7 @@ impl Offset {
         let rest = match place {
             Place::Exact(_) => EXACT.to_owned(),
             Place::Changes(_) => CHANGES.to_owned(),
-            Place::Objects { after, .. } => {
-                let parts = after.parts();
-                hex::encode(shape.order().map(|part| parts[part]).join(SEPARATOR))
-            }
+            Place::Objects { after, .. } => hex::encode(after.text(shape.order())),
         };
         format!("{epoch:016x}_{:016x}_{rest}", place.revision())
     }
@@ -94,15 +88,7 @@ fn number(digits: &str) -> Result<u64, InvalidOffset> {
 
 fn key(digits: &str, shape: Shape) -> Result<Key, InvalidOffset> {
     let text = hex::decode(digits).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let text = text.ok_or(InvalidOffset)?;
-    let mut parts = [""; 3];
-    let mut given = text.split(SEPARATOR);
-    for part in shape.order() {
-        parts[part] = given.next().ok_or(InvalidOffset)?;
-    }
-    let [kind, namespace, name] = parts;
-    let key = Key::new(kind, namespace, name).map_err(|_| InvalidOffset)?;
-    if given.next().is_none() { Ok(key) } else { Err(InvalidOffset) }
+    text.and_then(|text| Key::parse(&text, shape.order())).ok_or(InvalidOffset)
 }
 
 #[cfg(test)]

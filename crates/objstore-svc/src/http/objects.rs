@@ -259,19 +259,18 @@ async fn page_end(
     }
 }
 
+/// The order of the parts of a key in a cursor.
+const CURSOR_ORDER: [usize; 3] = [0, 1, 2];
+
 /// Encodes a key. The cursor is opaque to clients.
 fn cursor(key: &Key) -> String {
-    URL_SAFE_NO_PAD.encode(key.parts().join("\0"))
+    URL_SAFE_NO_PAD.encode(key.text(CURSOR_ORDER))
 }
 
 fn parse_cursor(cursor: &str) -> Result<Key, Error> {
     let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let parts = text.as_deref().map(|text| text.split('\0').collect::<Vec<_>>());
-    match parts.as_deref() {
-        Some(&[kind, namespace, name]) => Key::new(kind, namespace, name).ok(),
-        _ => None,
-    }
-    .ok_or(Error::Query("after must be the Next-Cursor of an earlier page"))
+    let key = text.and_then(|text| Key::parse(&text, CURSOR_ORDER));
+    key.ok_or(Error::Query("after must be the Next-Cursor of an earlier page"))
 }
 
 /// Appends `{"Object":…,"Revision":…}`, with `Expires` and `Presence` where they apply.

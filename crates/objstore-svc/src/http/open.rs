@@ -1,4 +1,4 @@
-//! What sockets and the live responses to `GET /streams` share.
+//! Sockets and the live responses to `GET /streams` open in the same way.
 
 use std::{sync::Arc, time::Duration};
 

@@ -112,7 +112,7 @@ impl Parameters for StreamQuery {
         "the query can have offset, live (long-poll or sse) and cursor, each once";
 }
 
-/// Where a client can continue.
+/// The place at which a client can continue.
 struct Position {
     app: Arc<App>,
     shape: Shape,
@@ -120,11 +120,11 @@ struct Position {
 }
 
 impl Position {
-    /// Continues after what the subscriber has returned.
-    fn advance(&mut self, subscriber: &Subscriber) {
-        if let Some(place) = subscriber.place() {
-            self.offset = self.app.offset(place, self.shape);
-        }
+    /// Continues after what the subscriber has returned. Returns false if no client can continue there.
+    fn advance(&mut self, subscriber: &Subscriber) -> bool {
+        let Some(place) = subscriber.place() else { return false };
+        self.offset = self.app.offset(place, self.shape);
+        true
     }
 }
 
@@ -215,9 +215,8 @@ impl Part {
     async fn fill(&mut self, subscriber: &mut Subscriber) -> Result<(), Error> {
         let newest = subscriber.head();
         loop {
-            self.position.advance(subscriber);
-            self.is_up_to_date = subscriber.has_state_since(newest);
-            let is_place = subscriber.place().is_some();
+            let is_place = self.position.advance(subscriber);
+            self.is_up_to_date = is_place && subscriber.has_state_since(newest);
             if self.is_up_to_date || is_place && self.json.len() >= PART_BYTES {
                 return Ok(());
             }

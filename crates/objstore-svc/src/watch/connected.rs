@@ -1,5 +1,5 @@
-//! The clients with a stream (a socket, or a live `GET /streams`) of this process, so that their presence
-//! objects stay.
+//! The clients with a stream (a socket, or a live `GET /streams`) of this process, so that their
+//! presence objects stay.
 
 use std::{
     collections::{HashMap, HashSet},

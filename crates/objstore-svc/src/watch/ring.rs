@@ -22,7 +22,7 @@ pub(crate) enum MessageFormat {
     Objects,
     /// `{"Revision":n,"Event":"set"|"delete","Object":{…}}`.
     Events,
-    /// Those of the State protocol: `{"type":…,"key":…,"value":…,"headers":{…}}`.
+    /// Messages of the State protocol: `{"type":…,"key":…,"value":…,"headers":{…}}`.
     State,
 }
 
@@ -173,18 +173,14 @@ fn change_frame(
     }
     let (object, change) = match (&record.entry, change) {
         (Entry::Set(object, _), Change::Set) => (object, Shown::Update),
-        (Entry::Set(object, _), _) => (object, Shown::Delete(Some(HIDDEN))),
-        (Entry::Delete(object, cause), _) => (object, Shown::Delete(cause.map(Cause::as_str))),
+        (Entry::Set(object, _), _) => (object, Shown::Hide),
+        (Entry::Delete(object, cause), _) => (object, Shown::Delete(*cause)),
         _ => return None,
     };
     Some(object_frame(epoch, record.revision, change, object, format))
 }
 
-/// The cause of a deletion that shows only the key: the client may see neither the new value nor the
-/// new owner.
-const HIDDEN: &str = "hidden";
-
-/// What a message says about an object.
+/// The news of a message about an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     /// Its current value, which the client may not have.
@@ -192,7 +188,19 @@ enum Shown {
     /// A new value.
     Update,
     /// It is deleted, with a cause unless a client has deleted it.
-    Delete(Option<&'static str>),
+    Delete(Option<Cause>),
+    /// A deletion that shows only the key: the client may see neither the new value nor the new owner.
+    Hide,
+}
+
+impl Shown {
+    fn cause(self) -> Option<&'static str> {
+        match self {
+            Self::Current | Self::Update => None,
+            Self::Delete(cause) => cause.map(Cause::as_str),
+            Self::Hide => Some("hidden"),
+        }
+    }
 }
 
 /// The message for the current value of an object. `revision` is that of its last set.
@@ -254,17 +262,17 @@ fn object_frame(
 }
 
 fn write_event(revision: Revision, shown: Shown, object: &Object, json: &mut Vec<u8>) {
-    let (event, cause) = match shown {
-        Shown::Current | Shown::Update => ("set", None),
-        Shown::Delete(cause) => ("delete", cause),
+    let event = match shown {
+        Shown::Current | Shown::Update => "set",
+        Shown::Delete(_) | Shown::Hide => "delete",
     };
     let head = format!("{{\"Revision\":{revision},\"Event\":\"{event}\",");
     json.extend_from_slice(head.as_bytes());
-    if let Some(cause) = cause {
+    if let Some(cause) = shown.cause() {
         json.extend_from_slice(format!("\"Cause\":\"{cause}\",").as_bytes());
     }
     json.extend_from_slice(b"\"Object\":");
-    if cause == Some(HIDDEN) {
+    if shown == Shown::Hide {
         json.extend_from_slice(b"{\"Key\":");
         write_key(object.key.parts(), json);
         json.push(b'}');
@@ -280,10 +288,10 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 /// A change message of the State protocol, section 4.1. `txid` is the entity tag of the revision, so
 /// that a client can wait for its own set.
 fn write_change(txid: &str, shown: Shown, object: &Object, json: &mut Vec<u8>) {
-    let (operation, cause) = match shown {
-        Shown::Current => ("insert", None),
-        Shown::Update => ("update", None),
-        Shown::Delete(cause) => ("delete", cause),
+    let operation = match shown {
+        Shown::Current => "insert",
+        Shown::Update => "update",
+        Shown::Delete(_) | Shown::Hide => "delete",
     };
     json.reserve(192 + object.size());
     let [kind, namespace, name] = object.key.parts();
@@ -291,18 +299,18 @@ fn write_change(txid: &str, shown: Shown, object: &Object, json: &mut Vec<u8>) {
     json.extend_from_slice(b"{\"type\":");
     write_string(kind, json);
     json.extend_from_slice(format!(",\"key\":\"{namespace}/{name}\",").as_bytes());
-    if !matches!(shown, Shown::Delete(_)) {
+    if operation != "delete" {
         json.extend_from_slice(b"\"value\":");
         json.extend_from_slice(object.value.as_bytes());
         json.push(b',');
     }
     let headers = format!("\"headers\":{{\"operation\":\"{operation}\",\"txid\":\"{txid}\"");
     json.extend_from_slice(headers.as_bytes());
-    if cause != Some(HIDDEN) {
+    if shown != Shown::Hide {
         json.extend_from_slice(b",\"owner\":");
         write_string(object.owner.as_str(), json);
     }
-    if let Some(cause) = cause {
+    if let Some(cause) = shown.cause() {
         json.extend_from_slice(format!(",\"cause\":\"{cause}\"").as_bytes());
     }
     json.extend_from_slice(b"}}");

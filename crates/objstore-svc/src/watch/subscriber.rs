@@ -99,7 +99,7 @@ struct Pass {
     through: Revision,
     /// The cursor at the start. [`MessageFormat::Objects`] gets only values that are newer.
     from: Revision,
-    /// What comes before the first object.
+    /// These messages come before the first object.
     opening: Vec<Frame>,
 }
 
