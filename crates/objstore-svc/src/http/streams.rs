@@ -277,7 +277,7 @@ async fn poll(app: &App, opened: OpenStream, mut part: Part) -> Result<Response,
         subscriber.skip();
         part.position.advance(&subscriber);
         let headers = [(NEXT_OFFSET, part.position.offset)];
-        let up_to_date = [(UP_TO_DATE, "true")];
+        let up_to_date = subscriber.is_up_to_date().then_some([(UP_TO_DATE, "true")]);
         return Ok((StatusCode::NO_CONTENT, headers, up_to_date, HEADERS).into_response());
     }
     part.add(&burst)?;

@@ -112,6 +112,8 @@ struct Socket {
     wake: Arc<Notify>,
     /// See [`State::wake_at`].
     wake_at: Option<Revision>,
+    /// The last revision of [`State::state_revision`] by the newest rules; 0 if there is none.
+    exact: Revision,
     /// When it is reset, because the client may see other objects than it has received.
     reset_at: Option<Instant>,
     /// Whether it sends current objects, which [`State::start_pass`] has begun.
@@ -325,18 +327,26 @@ impl State {
     }
 
     /// The revision of the state that a client has after the messages up to `cursor`. `None` if it
-    /// has the state of no revision: before the newest record of rules, other rules were valid.
-    /// Until the client has the objects that the rules of that record show, it is the revision before,
-    /// so that the client is reset if it resumes there.
-    pub(super) fn state_revision(&self, socket: usize, cursor: Revision) -> Option<Revision> {
-        let Socket { lost, reset_at, .. } = self.sockets[socket];
-        let is_complete = !lost && !self.has_new_watches(socket) && cursor >= self.adopted.revision;
-        let newest = if self.is_settled() && reset_at.is_none() {
-            Some(cursor)
-        } else {
-            self.adopted.revision.checked_sub(1)
-        };
-        newest.filter(|_| is_complete)
+    /// has the state of no revision: before the newest record of rules, other rules were valid, and
+    /// after it, the client may wait for its reset.
+    ///
+    /// While this process has other rules, it is a revision before that record, so that the client is
+    /// reset if it resumes there: at another process, changes by these rules are missing. If the
+    /// client has got such a change, it is a revision before that change.
+    pub(super) fn state_revision(&mut self, socket: usize, cursor: Revision) -> Option<Revision> {
+        let Socket { lost, reset_at, exact, .. } = self.sockets[socket];
+        if lost || self.has_new_watches(socket) || cursor < self.adopted.revision {
+            return None;
+        }
+        if !self.is_settled() {
+            let resumes_at = exact.min(self.adopted.revision.saturating_sub(1));
+            return (resumes_at > 0).then_some(resumes_at);
+        }
+        if reset_at.is_some() {
+            return None;
+        }
+        self.sockets[socket].exact = cursor;
+        Some(cursor)
     }
 
     /// Whether this process has the rules of the newest record.
@@ -414,6 +424,7 @@ impl State {
     pub(super) fn start_pass(&mut self, socket: usize) -> (Watches, Revision) {
         let head = self.head();
         self.sockets[socket].fall_behind();
+        self.sockets[socket].exact = 0;
         self.sockets[socket].reset_at = None;
         self.sockets[socket].in_pass = true;
         self.advance(socket, head);

@@ -276,7 +276,12 @@ impl Subscriber {
         if self.format != MessageFormat::Events {
             return;
         }
-        let Some(Place::Exact(revision)) = self.place() else { return };
+        let Some(Place::Exact(revision)) = self.place() else {
+            // Otherwise the wait for a mark that is due would end at once.
+            let later = Instant::now() + MARK_EVERY_UNTIL_SETTLED;
+            self.mark_at = self.mark_at.map(|at| at.max(later));
+            return;
+        };
         let is_synced = self.behind_until.take().is_some() && self.initial;
         let is_due = |mark_at| !burst.is_empty() || Instant::now() >= mark_at;
         if is_synced {

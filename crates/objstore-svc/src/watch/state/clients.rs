@@ -86,6 +86,7 @@ impl State {
             queue: VecDeque::new(),
             wake: Arc::clone(&wake),
             wake_at: None,
+            exact: if resumes { start } else { 0 },
             reset_at: must_reset.then(Instant::now),
             in_pass: false,
             lost: false,

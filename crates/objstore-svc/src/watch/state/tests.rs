@@ -1,10 +1,12 @@
 //! How long ended watches are kept, and what new access rules interrupt.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use super::*;
 use crate::{
-    domain::{EpochId, Owner, Value},
+    domain::{EpochId, Owner, RulesDigest, Value},
     store::ClientState,
     watch::{Begin, Stream},
 };
@@ -211,6 +213,34 @@ fn a_reset_for_new_rules_is_acknowledged_after_its_end() {
             assert!(fixture.state.acknowledge(socket, 2), "the client has all objects");
         }
     }
+}
+
+#[test]
+fn a_stream_shows_no_place_after_new_rules_until_its_reset() {
+    let mut fixture = Fixture::new();
+    let mut watches = Watches::default();
+    watches.begin(pattern(), 0);
+    let known = ClientState { watches, ..known(0) };
+    let events = stream(MessageFormat::Events);
+    let socket = fixture.state.attach(id(), known, &events, None).unwrap().socket;
+    fixture.dispatch(Entry::Rules(RulesDigest(None)));
+    fixture.set();
+    fixture.drain(socket, 0);
+    assert_eq!(fixture.state.state_revision(socket, 2), Some(2));
+    let apply = |fixture: &mut Fixture, text: &[u8]| {
+        let rules = Arc::new(AccessRules::new(Vec::new(), text));
+        fixture.state.set_rules(Arc::clone(&rules), || Instant::now() + Duration::from_secs(3));
+        rules.digest()
+    };
+    let digest = apply(&mut fixture, b"a");
+    fixture.set();
+    assert_eq!(fixture.state.state_revision(socket, 3), None, "there is no earlier one");
+    fixture.dispatch(Entry::Rules(digest));
+    assert_eq!(fixture.state.state_revision(socket, 4), None, "the reset is due in 3 s");
+    let _ = apply(&mut fixture, b"b");
+    fixture.set();
+    let last_exact = Some(2);
+    assert_eq!(fixture.state.state_revision(socket, 5), last_exact, "not the one of change 3");
 }
 
 #[test]
