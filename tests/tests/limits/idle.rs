@@ -10,7 +10,7 @@ use blackbox::{
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    sockets::upgrade,
+    sockets::Listening,
     subject::{Kind, Subject, eventually},
 };
 
@@ -120,24 +120,35 @@ async fn a_connection_without_a_complete_head_is_closed_after_a_minute() {
 
 #[tokio::test]
 async fn open_sockets_leave_connections_for_others() {
+    leaves_connections_for_others(Listening::Socket).await;
+}
+
+#[tokio::test]
+async fn open_streams_leave_connections_for_others() {
+    leaves_connections_for_others(Listening::Stream).await;
+}
+
+async fn leaves_connections_for_others(listening: Listening) {
     let wrap = |command| granted(&command, FILES, None);
     let subject = Subject::wrapped(Kind::Objstore, &[], wrap).await;
     let Subject::Objstore(_, client) = &subject else { unreachable!() };
-    let mut sockets = Vec::new();
+    let (request, accepted) = listening.request(client.token());
+    // The specification has no other status for a socket that cannot be opened.
+    let refused = if accepted == 101 { 500 } else { 503 };
+    let mut open = Vec::new();
     for _ in 0..FILES {
-        let mut socket = Connection::from(local(2), subject.address()).await;
+        let mut connection = Connection::from(local(2), subject.address()).await;
         // The service may reject it, or close it for another connection.
-        let sent = socket.try_send(upgrade(client.token())).await;
-        if sent.is_err() || timeout(SOON, socket.try_reply()).await.is_err() {
-            break;
+        match timeout(SOON, connection.try_ask(&request)).await {
+            Ok(Ok(reply)) if reply.status == accepted => open.push(connection),
+            Ok(Ok(reply)) => {
+                assert_eq!((reply.status, reply.header("retry-after")), (refused, Some("1")));
+                break;
+            }
+            _ => break,
         }
-        sockets.push(socket);
     }
-    assert!(
-        sockets.len() >= FILES as usize / 4,
-        "only {} connections were accepted",
-        sockets.len()
-    );
+    assert!(open.len() >= FILES as usize / 4, "only {} connections were accepted", open.len());
     let mut newcomer = Connection::from(local(3), subject.address()).await;
     let health = timeout(SOON, newcomer.ask(get("/health"))).await;
     assert_eq!(health.expect("answered in time").status, 200);

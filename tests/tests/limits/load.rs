@@ -13,7 +13,7 @@ use blackbox::{
 use futures_util::{StreamExt as _, future::join_all, stream};
 use tokio::time::sleep;
 
-use crate::sockets::{RECEIVE_BUFFER, deaf_socket, ping};
+use crate::sockets::{Listening, RECEIVE_BUFFER, deaf_socket, ping};
 
 /// Hostile connections.
 const CONNECTIONS: usize = 5_000;
@@ -153,7 +153,7 @@ impl Large {
     }
 }
 
-/// Sockets that are never read while many watched objects are set.
+/// Sockets and streams that are never read while many watched objects are set.
 pub(crate) struct Unread {
     to: SocketAddr,
     key: Key,
@@ -173,13 +173,15 @@ impl Unread {
         Self { to: service.process().address(), key, tokens }
     }
 
-    /// Opens the sockets and sets the objects over [`WRITERS`] connections.
+    /// Begins to listen, and sets the objects over [`WRITERS`] connections.
     pub(crate) async fn run(self) {
         let tokens = self.tokens.iter().cycle().take(SOCKETS);
-        let sockets = join_all(tokens.map(|token| deaf_socket(self.to, token))).await;
+        let opening = tokens.zip(Listening::ALL.into_iter().cycle());
+        let opening = opening.map(|(token, listening)| listening.deaf(self.to, token));
+        let deaf = join_all(opening).await;
         let sets = rounds(5_000, 100_000) / WRITERS;
         join_all((0..WRITERS).map(|writer| self.write(writer, sets))).await;
-        drop(sockets);
+        drop(deaf);
     }
 
     async fn write(&self, writer: usize, sets: usize) {

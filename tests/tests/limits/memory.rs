@@ -342,7 +342,7 @@ async fn objstore_bears_sockets_that_ping_and_never_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn objstore_bears_sockets_that_never_read_their_pushes() {
+async fn objstore_bears_sockets_and_streams_that_never_read_their_changes() {
     let place = Place::new(Kind::Objstore).await;
     let Subject::Objstore(service, _) = &place.subject else { unreachable!() };
     let load = Unread::new(service).await.run();

@@ -1,4 +1,4 @@
-//! Websockets by hand, which are read only when a test asks for it.
+//! Websockets and streams by hand, which are read only when a test asks for it.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -29,11 +29,42 @@ pub(crate) fn upgrade(token: &str) -> String {
     )
 }
 
+/// How a client gets changes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Listening {
+    Socket,
+    Stream,
+}
+
+impl Listening {
+    pub(crate) const ALL: [Self; 2] = [Self::Socket, Self::Stream];
+
+    /// The request, and the status of its answer.
+    pub(crate) fn request(self, token: &str) -> (String, u16) {
+        match self {
+            Self::Socket => (upgrade(token), 101),
+            Self::Stream => {
+                let path = "/streams?offset=now&live=sse";
+                let head =
+                    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}");
+                (head + "\r\n\r\n", 200)
+            }
+        }
+    }
+
+    /// Begins to listen, and reads nothing more.
+    pub(crate) async fn deaf(self, to: SocketAddr, token: &str) -> TcpStream {
+        let buffer = Some(RECEIVE_BUFFER);
+        let mut connection = Connection::try_from(local(2), to, buffer).await.unwrap();
+        let (request, status) = self.request(token);
+        assert_eq!(connection.ask(request).await.status, status);
+        connection.into_stream()
+    }
+}
+
 /// Opens a socket that is read only by [`next_frame`].
 pub(crate) async fn deaf_socket(to: SocketAddr, token: &str) -> TcpStream {
-    let mut connection = Connection::try_from(local(2), to, Some(RECEIVE_BUFFER)).await.unwrap();
-    assert_eq!(connection.ask(upgrade(token)).await.status, 101);
-    connection.into_stream()
+    Listening::Socket.deaf(to, token).await
 }
 
 /// A short frame. Its mask is zero, which leaves the payload unchanged.

@@ -44,9 +44,11 @@ impl Budget {
     /// Counts `bytes` until the last copy of the result is dropped: for a response, until it is
     /// written to the socket. Short buffers are not counted. `None` if too little is left.
     pub fn hold(self: &Arc<Self>, bytes: Vec<u8>) -> Option<Bytes> {
-        if bytes.len() <= FREE_BYTES {
-            return Some(bytes.into());
-        }
+        if bytes.len() <= FREE_BYTES { Some(bytes.into()) } else { self.count(bytes) }
+    }
+
+    /// As [`Budget::hold`], but also counts short buffers: many may wait for one client.
+    pub fn count(self: &Arc<Self>, bytes: Vec<u8>) -> Option<Bytes> {
         let permit = self.take(bytes.capacity())?;
         Some(Bytes::from_owner(Held { bytes, _permit: permit }))
     }

@@ -5,17 +5,16 @@
 //! A client begins with a snapshot, which comes in parts, and goes on with the changes. All responses
 //! read from the same [`Subscriber`]; they differ in when they end.
 
-use std::{convert::Infallible, sync::Arc, time::Duration, vec};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
+    body::Body,
     extract::{FromRequestParts, State},
     http::{HeaderMap, HeaderName, StatusCode, header, request::Parts},
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::{IntoResponse, Response},
 };
+use bytes::Bytes;
 use common::{
     limits::Permit,
     serve::{Connection, KeptOpen},
@@ -49,6 +48,7 @@ const POLL_FOR: Duration = Duration::from_secs(20);
 
 /// Maximum time without an event. Then a comment shows that the stream is alive.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
+const COMMENT: &[u8] = b":\n\n";
 
 /// Event streams end about this long after their begin (5.7), and the client continues.
 const STREAM_FOR: Duration = Duration::from_secs(60);
@@ -309,15 +309,12 @@ fn events(
         kept_open: None,
         end: Instant::now() + STREAM_FOR,
         is_over: false,
-        events: Vec::new().into_iter(),
-        memory: None,
         _connected: connected,
         _permit: permit,
     };
     let events = stream::unfold(messages, Messages::next).take_until(Box::pin(ended));
-    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_EVERY));
-    // Later headers replace those of `Sse`.
-    (HEADERS, events).into_response()
+    let media = [(header::CONTENT_TYPE, "text/event-stream")];
+    (media, HEADERS, Body::from_stream(events)).into_response()
 }
 
 /// The messages of one event stream.
@@ -331,68 +328,60 @@ struct Messages {
     /// When the stream ends.
     end: Instant,
     is_over: bool,
-    /// The events that are not sent yet.
-    events: vec::IntoIter<Event>,
-    /// For the events, unless all streams share their memory.
-    memory: Option<Permit>,
     _connected: ConnectedClient,
     _permit: Permit,
 }
 
 impl Messages {
-    async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         self.kept_open.get_or_insert_with(|| self.connection.keep_open());
-        if let Some(event) = self.events.next() {
-            return Some((Ok(event), self));
-        }
         if self.is_over {
             return None;
         }
-        self.memory = None;
         let mut burst = Burst::new();
-        let next = tokio::select! {
+        let text = tokio::select! {
             biased;
             () = sleep_until(self.end) => {
                 // A last event tells the client how far it is, so that it continues cheaply.
                 self.is_over = true;
                 self.subscriber.skip();
-                Ok(0)
+                self.events(&burst)
             }
-            next = self.subscriber.next(&mut burst) => next,
+            next = self.subscriber.next(&mut burst) => match next {
+                Ok(_) => self.events(&burst),
+                Err(error) => {
+                    tracing::error!(cause = %error, "event stream closed");
+                    return None;
+                }
+            },
+            () = sleep(COMMENT_EVERY) => COMMENT.to_vec(),
         };
-        match next {
-            Ok(0) => {}
-            Ok(bytes) => {
-                // The budget counts and logs the rejection. The client connects again.
-                self.memory = Some(self.position.app.socket_memory.take(bytes)?);
-            }
-            Err(error) => {
-                tracing::error!(cause = %error, "event stream closed");
-                return None;
-            }
-        }
-        self.position.advance(&self.subscriber);
-        let control = self.control();
-        let data = (!burst.is_empty()).then(|| data(&burst));
-        self.events = data.into_iter().chain([control]).collect::<Vec<_>>().into_iter();
-        let event = self.events.next()?;
-        Some((Ok(event), self))
+        // The budget counts and logs the rejection. The client connects again.
+        let text = self.position.app.socket_memory.count(text)?;
+        Some((Ok(text), self))
     }
 
-    fn control(&self) -> Event {
+    /// The messages in one event, and then the place at which a client can continue.
+    fn events(&mut self, burst: &Burst) -> Vec<u8> {
         let Self { position, cursor, subscriber, .. } = self;
+        position.advance(subscriber);
+        let length: usize = burst.iter().map(|frame| frame.json.len() + 1).sum();
+        let mut text = Vec::with_capacity(length + 256);
+        for (index, frame) in burst.iter().enumerate() {
+            text.extend_from_slice(if index == 0 { b"event: data\ndata: [" } else { b"," });
+            text.extend_from_slice(&frame.json);
+        }
+        if !burst.is_empty() {
+            text.extend_from_slice(b"]\n\n");
+        }
         let up_to_date = if subscriber.is_up_to_date() { ",\"upToDate\":true" } else { "" };
         let offset = &position.offset;
-        Event::default().event("control").data(format!(
-            "{{\"streamNextOffset\":\"{offset}\",\"streamCursor\":\"{cursor}\"{up_to_date}}}"
-        ))
+        let control = format!(
+            "event: control\ndata: {{\"streamNextOffset\":\"{offset}\",\"streamCursor\":\"{cursor}\"{up_to_date}}}\n\n"
+        );
+        text.extend_from_slice(control.as_bytes());
+        text
     }
-}
-
-fn data(burst: &Burst) -> Event {
-    let messages: Vec<_> = burst.iter().map(|frame| &*frame.json).collect();
-    let messages = messages.join(&b',');
-    Event::default().event("data").data(format!("[{}]", String::from_utf8_lossy(&messages)))
 }
 
 /// The value of `Stream-Cursor`: the number of the interval of 20 s since October 2024, or more than
