@@ -14,7 +14,9 @@ use shuttle::{
 };
 
 use crate::{
-    domain::{ClientId, Entry, Key, Object, Owner, Pattern, Record, Revision, Value},
+    domain::{
+        ClientId, Entry, Key, Object, Owner, Pattern, Record, Revision, StoredLifespan, Value,
+    },
     rules, select,
     store::{Feed, FeedItem, Store, StoreError},
     sync::mpsc,
@@ -234,7 +236,7 @@ fn set(store: &Store, name: &str, owner: &str, revision: Revision) -> Entry {
     let object = object(name, owner, revision);
     let before = store.object(name).map(|before| before.owner);
     let before = before.filter(|before| *before != object.owner);
-    Entry::Set(object, before)
+    Entry::Set { object, lifespan: StoredLifespan::default(), before }
 }
 
 pub(crate) fn id(client: u128) -> ClientId {

@@ -277,7 +277,7 @@ impl History {
         let name = |object: &Object| object.key.parts()[2].to_owned();
         for &Record { revision, ref entry, .. } in &self.log {
             match entry {
-                Entry::Set(object, _) => {
+                Entry::Set { object, .. } => {
                     let (copy, lifespan) = (Object::clone(object), StoredLifespan::default());
                     let stored = StoredObject { object: copy, revision, lifespan };
                     objects.insert(name(object), stored);
@@ -305,7 +305,7 @@ impl History {
                 Entry::Unwatch(of, pattern) if *of == client => drop(open.remove(pattern)),
                 Entry::Forget(of) if *of == client => open.clear(),
                 Entry::Delete(..) if !deletions => {}
-                Entry::Set(object, _) | Entry::Delete(object, _)
+                Entry::Set { object, .. } | Entry::Delete(object, _)
                     if open.iter().any(|pattern| matches(pattern, &object.key)) =>
                 {
                     pushes.push(*revision);

@@ -191,7 +191,8 @@ impl Socket {
         timeout(within, end).await.expect("ends in time");
     }
 
-    async fn next_text(&mut self) -> String {
+    /// The next message.
+    pub async fn next_text(&mut self) -> String {
         let end = Instant::now() + DEADLINE;
         loop {
             if let Some(text) = self.received.pop_front() {
@@ -285,6 +286,10 @@ struct Wire {
     event: String,
     object: Option<Box<RawValue>>,
     cause: Option<String>,
+    #[serde(rename = "Expires")]
+    _expires: Option<String>,
+    #[serde(rename = "Presence")]
+    _presence: Option<bool>,
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use blackbox::{
     clock::Clock,
-    objstore::{Client, Event, Key, Object, Service, Stopped, revision, unique},
+    objstore::{Client, Event, Key, Object, Service, Socket, Stopped, revision, unique},
     postgres::Cluster,
     process::{DEADLINE, shift_clock},
     soak::rounds,
@@ -70,6 +70,46 @@ async fn another_set_replaces_the_time_to_live() {
     assert_eq!(client.get(&cleared.key).await, cleared);
     assert_eq!(client.get(&extended.key).await, extended);
     client.post("/get", shortened.key.body()).await.refused(422, "object_not_found");
+}
+
+#[tokio::test]
+async fn events_say_what_ends_an_object() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let pattern = Object::fresh().key.named("");
+    client.watch(&pattern).await;
+    let mut live = client.socket_with("?events=true").await;
+    let object = |name: &str| Object::new(&pattern.named(name), "{}");
+    for (query, name) in [
+        ("?ttl=1h", "timed"),
+        ("?presence=true", "tied"),
+        ("?ttl=2h&presence=true", "both"),
+        ("", "plain"),
+    ] {
+        client.set_with(query, &object(name)).await;
+        let read = async |socket: &mut Socket| {
+            let mut event: Value = serde_json::from_str(&socket.next_text().await).unwrap();
+            assert_eq!(event.as_object_mut().unwrap().remove("Event"), Some(json!("set")));
+            event
+        };
+        let find = client.post("/find?metadata=true", object(name).key.body()).await.expect(200);
+        let row = serde_json::from_slice::<[Value; 1]>(&find.body).unwrap()[0].clone();
+        assert_eq!(read(&mut live).await, row);
+        // One socket sends the current objects. The other one reads the change log.
+        let before = row["Revision"].as_u64().unwrap() - 1;
+        let all = client.socket_with("?events=true&initial=true").await;
+        let later = client.socket_with(&format!("?events=true&since={before}")).await;
+        for mut socket in [all, later] {
+            assert_eq!(read(&mut socket).await, row);
+        }
+        let kept = client.set_with("?ttl=keep", &object(name)).await;
+        let mut again = read(&mut live).await;
+        assert_eq!(again["Revision"].take(), revision(&kept));
+        again["Revision"] = row["Revision"].clone();
+        assert_eq!(again, row);
+        client.delete(&object(name).key).await;
+        assert!(matches!(live.next_event().await, Event::Delete(..)));
+    }
 }
 
 #[tokio::test]

@@ -29,8 +29,8 @@ use std::{
 
 use super::{
     AdoptedRules, Answer, ClientId, Done, Entry, Key, MAX_SESSIONS, OVERHEAD, Operation, Owner,
-    Pattern, Record, Refusal, Refused, Revision, Rules, RulesDigest, Session, Timestamp,
-    TokenDigest, WatchCounts, Write,
+    Pattern, Record, Refusal, Refused, Revision, Rules, RulesDigest, Session, StoredLifespan,
+    Timestamp, TokenDigest, WatchCounts, Write,
 };
 
 mod changes;
@@ -38,8 +38,8 @@ mod loaded;
 
 pub(crate) use changes::{Changes, NewClient, NewSession, SetObject, WatchRow};
 pub(crate) use loaded::{
-    ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows, Needs,
-    REAP_CLIENTS, Reap,
+    ClientWatches, CurrentObject, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows,
+    Needs, REAP_CLIENTS, Reap,
 };
 
 /// Decides the writes of `batch` in order. `known` holds the rows that [`Needs::of`] names.
@@ -85,7 +85,7 @@ impl<'a> Batch<'a> {
         Self {
             rules,
             head: known.head,
-            changes: Changes { before: known.head, ..Changes::default() },
+            changes: Changes { before: known.head, at: known.at, ..Changes::default() },
             known,
             objects: HashMap::new(),
             registered: HashMap::new(),
@@ -155,12 +155,14 @@ impl<'a> Batch<'a> {
     fn entry(&self, operation: &Operation) -> Result<Entry, Refusal> {
         let (rule, epoch) = (self.rules.owner, self.known.epoch);
         match operation {
-            Operation::Set { object, intent, .. } => {
+            Operation::Set { object, intent, lifespan } => {
                 let current = if intent.needs_current() { self.current(&object.key) } else { None };
                 intent.decide_set(object, current, rule, epoch)?;
                 let before = current.map(|(owner, _)| owner);
                 let before = before.filter(|&owner| intent.tracks_owner && *owner != object.owner);
-                Ok(Entry::Set(Arc::clone(object), before.cloned()))
+                let lifespan = lifespan.stored(self.known.now, self.lifespan(&object.key));
+                let (object, before) = (Arc::clone(object), before.cloned());
+                Ok(Entry::Set { object, lifespan, before })
             }
             Operation::Delete { key, intent } => {
                 let current = match self.objects.get(key) {
@@ -173,17 +175,15 @@ impl<'a> Batch<'a> {
     }
 
     fn change(&mut self, operation: &'a Operation, entry: Entry) {
-        let revision = self.append(entry);
-        let last = match operation {
-            Operation::Set { object, lifespan, .. } => {
-                let earlier = self.objects.get(&object.key);
-                let earlier = earlier.map(|set| set.as_ref().map(|set| set.lifespan));
-                let lifespan = earlier.map_or(*lifespan, |earlier| lifespan.after(earlier));
-                self.present.extend(lifespan.presence);
-                Some(SetObject { object: Arc::clone(object), revision, lifespan })
-            }
-            Operation::Delete { .. } => None,
+        let set = match &entry {
+            Entry::Set { object, lifespan, .. } => Some((Arc::clone(object), *lifespan)),
+            _ => None,
         };
+        if let Operation::Set { lifespan, .. } = operation {
+            self.present.extend(lifespan.presence);
+        }
+        let revision = self.append(entry);
+        let last = set.map(|(object, lifespan)| SetObject { object, revision, lifespan });
         self.objects.insert(operation.key(), last);
     }
 
@@ -223,9 +223,18 @@ impl<'a> Batch<'a> {
         let whole = self.known.objects.get(key);
         let whole = whole.map(|(object, revision)| (&object.owner, *revision));
         whole.or_else(|| {
-            let owner = self.known.owners.get(key);
-            owner.map(|(owner, revision)| (owner, *revision))
+            let current = self.known.current.get(key);
+            current.map(|CurrentObject { owner, revision, .. }| (owner, *revision))
         })
+    }
+
+    /// The lifespan of the current object. The default if there is none.
+    fn lifespan(&self, key: &Key) -> StoredLifespan {
+        let lifespan = match self.objects.get(key) {
+            Some(last) => last.as_ref().map(|set| set.lifespan),
+            None => self.known.current.get(key).map(|current| current.lifespan),
+        };
+        lifespan.unwrap_or_default()
     }
 
     fn register(

@@ -40,13 +40,14 @@ pub(crate) struct Lifespan {
 }
 
 impl Lifespan {
-    /// The same after an earlier write of the batch: a set with its lifespan, or a deletion.
-    pub(crate) fn after(self, earlier: Option<Self>) -> Self {
-        match earlier {
-            _ if !self.keeps => self,
-            Some(earlier) => Self { presence: self.presence.or(earlier.presence), ..earlier },
-            None => Self { keeps: false, ..self },
+    /// That of an object that is set at `now`, over one that has the lifespan `current`.
+    pub(crate) fn stored(self, now: Timestamp, current: StoredLifespan) -> StoredLifespan {
+        let Self { ttl, presence, keeps } = self;
+        if keeps {
+            return StoredLifespan { present: presence.or(current.present), ..current };
         }
+        let expires = ttl.map(|ttl| now.saturating_add(ttl.millis()));
+        StoredLifespan { expires, present: presence }
     }
 }
 
@@ -57,6 +58,25 @@ pub(crate) struct StoredLifespan {
     pub(crate) expires: Option<Timestamp>,
     /// The client whose presence the object needs.
     pub(crate) present: Option<ClientId>,
+}
+
+impl StoredLifespan {
+    /// Appends the members `Expires` and `Presence`, where they apply, each with a comma before it.
+    pub(crate) fn write_json(&self, json: &mut Vec<u8>) {
+        if let Some(expires) = self.expires_at() {
+            json.extend_from_slice(format!(",\"Expires\":\"{expires}\"").as_bytes());
+        }
+        if self.present.is_some() {
+            json.extend_from_slice(b",\"Presence\":true");
+        }
+    }
+
+    /// `expires`, which is written as in RFC 3339.
+    pub(crate) fn expires_at(&self) -> Option<jiff::Timestamp> {
+        let date =
+            |millis| jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
+        self.expires.map(date)
+    }
 }
 
 /// How long presence objects stay after the last stream of their client: the setting

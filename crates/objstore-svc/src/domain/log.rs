@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Cause, ClientId, Object, Owner, Pattern, RulesDigest};
+use super::{Cause, ClientId, Object, Owner, Pattern, RulesDigest, StoredLifespan};
 
 /// The number of a record in the change log. The first record has revision 1, and there are no
 /// gaps. 0 means: before the first record.
@@ -21,9 +21,13 @@ pub(crate) struct Record {
 /// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// An object was set: its new state. Then its owner before, if it was another one and there were
-    /// access rules.
-    Set(Arc<Object>, Option<Owner>),
+    /// An object was set: its new state.
+    Set {
+        object: Arc<Object>,
+        lifespan: StoredLifespan,
+        /// The owner before, if it was another one and there were access rules.
+        before: Option<Owner>,
+    },
     /// An object was deleted: its last state. `None` if a client deleted it.
     Delete(Arc<Object>, Option<Cause>),
     /// A client began to watch a pattern. The watch matches the changes after this record.
@@ -40,7 +44,7 @@ impl Entry {
     /// Bytes of the texts in the entry.
     pub(crate) fn size(&self) -> usize {
         match self {
-            Self::Set(object, before) => {
+            Self::Set { object, before, .. } => {
                 object.size() + before.as_ref().map_or(0, |owner| owner.as_str().len())
             }
             Self::Delete(object, _) => object.size(),

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     domain::{
         Action, ClientId, ETag, Intent, InvalidETag, InvalidTtl, Key, Lifespan, Pattern,
-        Precondition, Refusal, Revision, StoredLifespan, StoredObject, Timestamp, Ttl,
+        Precondition, Refusal, Revision, StoredLifespan, StoredObject, Ttl,
     },
     store::{PageEnd, Store, StoreError},
 };
@@ -278,26 +278,16 @@ fn write_with_metadata(stored: &StoredObject, json: &mut Vec<u8>) {
     json.extend_from_slice(b"{\"Object\":");
     stored.object.write_json(json);
     json.extend_from_slice(format!(",\"Revision\":{}", stored.revision).as_bytes());
-    if let Some(expires) = stored.lifespan.expires {
-        json.extend_from_slice(format!(",\"Expires\":\"{}\"", date(expires)).as_bytes());
-    }
-    if stored.lifespan.present.is_some() {
-        json.extend_from_slice(b",\"Presence\":true");
-    }
+    stored.lifespan.write_json(json);
     json.push(b'}');
 }
 
 /// The headers that say when an object ends.
 fn ends(lifespan: &StoredLifespan) -> HeaderMap {
-    let expires = lifespan.expires.and_then(|expires| date(expires).to_string().parse().ok());
+    let expires = lifespan.expires_at().and_then(|at| at.to_string().parse().ok());
     let presence = lifespan.present.map(|_| HeaderValue::from_static("true"));
     let headers = [(EXPIRES, expires), (PRESENCE, presence)];
     headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
-}
-
-/// As in RFC 3339.
-fn date(millis: Timestamp) -> jiff::Timestamp {
-    jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX)
 }
 
 fn etag(store: &Store, revision: Revision) -> [(HeaderName, String); 1] {

@@ -12,7 +12,7 @@ use crate::domain::{
     AdoptedRules, Cause, ClientId, Entry, Epoch, EpochId, Key, Object, Owner, Pattern, Record,
     Revision, RulesDigest, Session, StoredLifespan, StoredObject, Timestamp, TokenDigest, Value,
     WatchCounts,
-    decide::{DueClient, Head, NewClient, NewSession, WatchRow},
+    decide::{CurrentObject, DueClient, Head, NewClient, NewSession, WatchRow},
 };
 
 /// Implements [`Stored`]: the kind of the column, the parameter of a value, and the value of a cell.
@@ -85,6 +85,13 @@ parts! { Key, Pattern }
 group! { Object { key: Key = .., value: Value = "value", owner: Owner = "owner" } }
 group! {
     StoredLifespan { expires: Option<Timestamp> = "expires", present: Option<ClientId> = "present" }
+}
+group! {
+    CurrentObject {
+        owner: Owner = "owner",
+        revision: Revision = "revision",
+        lifespan: StoredLifespan = ..,
+    }
 }
 group! {
     StoredObject {
@@ -161,7 +168,8 @@ mod event {
     pub(super) const RULES: i16 = 6;
 }
 
-/// `value` is that of an object, or the digest of access rules.
+/// `value` is that of an object, or the digest of access rules. `client` is the one that watches, or
+/// whose presence keeps a set object.
 impl Group for Entry {
     const COLUMNS: &'static [Column] = &[
         ("event", Kind::Int),
@@ -173,6 +181,7 @@ impl Group for Entry {
         ("client", Kind::Uuid),
         ("cause", Kind::Int),
         ("previous_owner", Kind::Text),
+        ("expires", Kind::Int),
     ];
 
     /// Fails if the database was changed from outside, so that the columns do not make an entry.
@@ -181,27 +190,29 @@ impl Group for Entry {
         let (entry, rest) = match event {
             event::SET => {
                 let object = Arc::new(Group::read(columns)?);
-                columns.skip(2);
-                (Self::Set(object, columns.read()?), 0)
+                let present = columns.read()?;
+                columns.skip(1);
+                let (before, expires) = (columns.read()?, columns.read()?);
+                (Self::Set { object, lifespan: StoredLifespan { expires, present }, before }, 0)
             }
             event::DELETE => {
                 let object = Arc::new(Group::read(columns)?);
                 columns.skip(1);
-                (Self::Delete(object, columns.read()?), 1)
+                (Self::Delete(object, columns.read()?), 2)
             }
             event::WATCH | event::UNWATCH => {
                 let pattern = Group::read(columns)?;
                 columns.skip(2);
                 let of = if event == event::WATCH { Self::Watch } else { Self::Unwatch };
-                (of(columns.read()?, pattern), 2)
+                (of(columns.read()?, pattern), 3)
             }
             event::FORGET => {
                 columns.skip(5);
-                (Self::Forget(columns.read()?), 2)
+                (Self::Forget(columns.read()?), 3)
             }
             event::RULES => {
                 columns.skip(3);
-                (Self::Rules(columns.read()?), 4)
+                (Self::Rules(columns.read()?), 5)
             }
             _ => return Err(columns.invalid(BadCell)),
         };
@@ -213,29 +224,29 @@ impl Group for Entry {
         use Param::Null;
         let event = |event: i16| Param::Int(event.into());
         match self {
-            Self::Set(object, before) => {
+            Self::Set { object, lifespan: StoredLifespan { expires, present }, before } => {
                 params.push(event(event::SET));
                 object.params(params);
-                params.extend([Null, Null, before.param()]);
+                params.extend([present.param(), Null, before.param(), expires.param()]);
             }
             Self::Delete(object, cause) => {
                 params.push(event(event::DELETE));
                 object.params(params);
-                params.extend([Null, cause.param(), Null]);
+                params.extend([Null, cause.param(), Null, Null]);
             }
             Self::Watch(client, pattern) | Self::Unwatch(client, pattern) => {
                 let begins = matches!(self, Self::Watch(..));
                 params.push(event(if begins { event::WATCH } else { event::UNWATCH }));
                 pattern.params(params);
-                params.extend([Null, Null, client.param(), Null, Null]);
+                params.extend([Null, Null, client.param(), Null, Null, Null]);
             }
             Self::Forget(client) => {
                 params.push(event(event::FORGET));
-                params.extend([Null, Null, Null, Null, Null, client.param(), Null, Null]);
+                params.extend([Null, Null, Null, Null, Null, client.param(), Null, Null, Null]);
             }
             Self::Rules(digest) => {
                 params.push(event(event::RULES));
-                params.extend([Null, Null, Null, digest.param(), Null, Null, Null, Null]);
+                params.extend([Null, Null, Null, digest.param(), Null, Null, Null, Null, Null]);
             }
         }
     }
@@ -252,8 +263,9 @@ mod tests {
         let key = Key::new("t", "ns", "n").unwrap();
         let object = Arc::new(Object { key, value: Value::stored(b"{}"), owner });
         let pattern = Pattern::new("t", "", "").unwrap();
+        let lifespan = StoredLifespan { expires: Some(5), present: Some(client) };
         for entry in [
-            Entry::Set(Arc::clone(&object), Some(before)),
+            Entry::Set { object: Arc::clone(&object), lifespan, before: Some(before) },
             Entry::Delete(object, Some(Cause::Gone)),
             Entry::Watch(client, pattern.clone()),
             Entry::Unwatch(client, pattern),

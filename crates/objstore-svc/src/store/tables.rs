@@ -22,10 +22,9 @@ pub(super) struct Statements {
     /// Moves the position of a client, unless the stored one is greater: client, revision.
     pub(super) move_position: &'static str,
     /// Appends a record: revision, bytes of all records up to it, the columns of its entry, whether it
-    /// joins the next one, and its time, if the engine has `at`.
+    /// joins the next one, and its time, which on PostgreSQL may be null.
     pub(super) append: &'static str,
-    /// Inserts or replaces an object: its columns, revision, expires, present, and whether it keeps
-    /// the last two that are stored.
+    /// Inserts or replaces an object: its columns, revision, expires and present.
     pub(super) set: &'static str,
     /// Inserts a presence, or extends the existing one: client, until.
     pub(super) begin_presence: &'static str,
@@ -55,28 +54,18 @@ const WATCHES_OF_CLIENTS: Table<ClientId> = Table {
 const OBJECTS: Table<Key> =
     Table { name: "objects", key: Key::COLUMNS, values: &[], params: Group::params };
 
-/// The times of a batch.
-#[derive(Clone, Copy)]
-pub(super) struct Times {
-    /// Of the new records, by the wall clock.
-    pub(super) at: Timestamp,
-    /// From which the lives of objects count: see `Shared::time`.
-    pub(super) lifespans: Timestamp,
-}
-
 /// Writes all changes. The order matters: rows that reference a client are deleted before the client,
-/// and inserted after it. Without `times`, times, revisions and bytes are relative: the statements add the time of the database, and the numbers of
-/// the `store` row.
+/// and inserted after it. Without `now`, revisions, bytes and the ends of presences are relative: the
+/// statements add the numbers of the `store` row, and the time of the database.
 pub(super) fn write<'a, W: StatementWriter<'a>>(
     rows: &mut W,
     sql: &Statements,
     changes: &'a Changes,
-    times: Option<Times>,
+    now: Option<Timestamp>,
 ) -> Result<(), W::Error> {
-    let start = if times.is_some() { Head::default() } else { changes.before };
+    let start = if now.is_some() { Head::default() } else { changes.before };
     let revision = |revision: u64| Param::Int((revision - start.revision).cast_signed());
-    let from = times.map_or(0, |times| times.lifespans);
-    let after = |millis| Param::Int(from.saturating_add(millis));
+    let after = |millis| Param::Int(now.unwrap_or(0).saturating_add(millis));
 
     rows.execute(sql.prune_watches, &changes.pruned_clients, |client, params| {
         params.push(client.param());
@@ -97,18 +86,16 @@ pub(super) fn write<'a, W: StatementWriter<'a>>(
     })?;
     rows.execute(sql.extend, &changes.extended_sessions, Group::params)?;
     rows.execute(sql.move_position, &changes.positions, Group::params)?;
-    // The time of a record is not later than that from which its object's time to live counts.
     rows.execute(sql.append, &changes.records, |(record, bytes_through), params| {
         params.extend([revision(record.revision), Param::Int(bytes_through - start.bytes)]);
         record.entry.params(params);
         params.push(record.joins_next.param());
-        params.extend(times.map(|times| Param::Int(times.at)));
+        params.push(changes.at.param());
     })?;
     rows.execute(sql.set, &changes.set_objects, |set, params| {
         set.object.params(params);
-        let expires = set.lifespan.ttl.map_or(Param::Null, |ttl| after(ttl.millis()));
-        let keeps = Param::Int(set.lifespan.keeps.into());
-        params.extend([revision(set.revision), expires, set.lifespan.presence.param(), keeps]);
+        params.push(revision(set.revision));
+        set.lifespan.params(params);
     })?;
     for (sql, presences) in [
         (sql.begin_presence, &changes.begun_presences),

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::{
-    Cause, ETag, Entry, EpochId, Object, Record, Revision, Sight, write_key, write_string,
+    Cause, ETag, Entry, EpochId, Object, Record, Revision, Sight, StoredLifespan, StoredObject,
+    write_key, write_string,
 };
 
 /// Limit of the ring, in bytes as [`cost`] counts them.
@@ -20,7 +21,7 @@ const OVERHEAD: usize = 256;
 pub(crate) enum MessageFormat {
     /// The object that was set, alone. Deletions are not pushed.
     Objects,
-    /// `{"Revision":n,"Event":"set"|"delete","Object":{…}}`.
+    /// `{"Revision":n,"Event":"set"|"delete","Object":{…}}`, with what ends a set object.
     Events,
     /// Messages of the State protocol: `{"type":…,"key":…,"value":…,"headers":{…}}`.
     State,
@@ -39,8 +40,8 @@ impl Change {
     /// `None`: the client may not see the change, or the record is about no object.
     pub(super) fn of(entry: &Entry, sight: &Sight) -> Option<Self> {
         match entry {
-            Entry::Set(object, _) if sight.has(&object.key, &object.owner) => Some(Self::Set),
-            Entry::Set(object, before) => {
+            Entry::Set { object, .. } if sight.has(&object.key, &object.owner) => Some(Self::Set),
+            Entry::Set { object, before, .. } => {
                 let was_seen = before.as_ref().is_some_and(|owner| sight.has(&object.key, owner));
                 was_seen.then_some(Self::Hide)
             }
@@ -172,8 +173,8 @@ fn change_frame(
         return None;
     }
     let (object, change) = match (&record.entry, change) {
-        (Entry::Set(object, _), Change::Set) => (object, Shown::Update),
-        (Entry::Set(object, _), _) => (object, Shown::Hide),
+        (Entry::Set { object, lifespan, .. }, Change::Set) => (object, Shown::Update(*lifespan)),
+        (Entry::Set { object, .. }, _) => (object, Shown::Hide),
         (Entry::Delete(object, cause), _) => (object, Shown::Delete(*cause)),
         _ => return None,
     };
@@ -184,9 +185,9 @@ fn change_frame(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     /// Its current value, which the client may not have.
-    Current,
+    Current(StoredLifespan),
     /// A new value.
-    Update,
+    Update(StoredLifespan),
     /// It is deleted, with a cause unless a client has deleted it.
     Delete(Option<Cause>),
     /// A deletion that shows only the key: the client may see neither the new value nor the new owner.
@@ -196,21 +197,17 @@ enum Shown {
 impl Shown {
     fn cause(self) -> Option<&'static str> {
         match self {
-            Self::Current | Self::Update => None,
+            Self::Current(_) | Self::Update(_) => None,
             Self::Delete(cause) => cause.map(Cause::as_str),
             Self::Hide => Some("hidden"),
         }
     }
 }
 
-/// The message for the current value of an object. `revision` is that of its last set.
-pub(super) fn current_frame(
-    epoch: EpochId,
-    revision: Revision,
-    object: &Object,
-    format: MessageFormat,
-) -> Frame {
-    object_frame(epoch, revision, Shown::Current, object, format)
+/// The message for the current value of an object.
+pub(super) fn current_frame(epoch: EpochId, stored: &StoredObject, format: MessageFormat) -> Frame {
+    let StoredObject { object, revision, lifespan } = stored;
+    object_frame(epoch, *revision, Shown::Current(*lifespan), object, format)
 }
 
 /// The message before a reset: the stream will send current values instead of changes.
@@ -262,16 +259,17 @@ fn object_frame(
 }
 
 fn write_event(revision: Revision, shown: Shown, object: &Object, json: &mut Vec<u8>) {
-    let event = match shown {
-        Shown::Current | Shown::Update => "set",
-        Shown::Delete(_) | Shown::Hide => "delete",
+    let (event, lifespan) = match shown {
+        Shown::Current(lifespan) | Shown::Update(lifespan) => ("set", lifespan),
+        Shown::Delete(_) | Shown::Hide => ("delete", StoredLifespan::default()),
     };
-    let head = format!("{{\"Revision\":{revision},\"Event\":\"{event}\",");
+    let head = format!("{{\"Revision\":{revision},\"Event\":\"{event}\"");
     json.extend_from_slice(head.as_bytes());
+    lifespan.write_json(json);
     if let Some(cause) = shown.cause() {
-        json.extend_from_slice(format!("\"Cause\":\"{cause}\",").as_bytes());
+        json.extend_from_slice(format!(",\"Cause\":\"{cause}\"").as_bytes());
     }
-    json.extend_from_slice(b"\"Object\":");
+    json.extend_from_slice(b",\"Object\":");
     if shown == Shown::Hide {
         json.extend_from_slice(b"{\"Key\":");
         write_key(object.key.parts(), json);
@@ -289,8 +287,8 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 /// that a client can wait for its own set.
 fn write_change(txid: &str, shown: Shown, object: &Object, json: &mut Vec<u8>) {
     let operation = match shown {
-        Shown::Current => "insert",
-        Shown::Update => "update",
+        Shown::Current(_) => "insert",
+        Shown::Update(_) => "update",
         Shown::Delete(_) | Shown::Hide => "delete",
     };
     json.reserve(192 + object.size());

@@ -194,7 +194,7 @@ impl State {
             woken.push(Arc::clone(&socket.wake));
         }
         match &record.entry {
-            Entry::Set(object, _) | Entry::Delete(object, _) => {
+            Entry::Set { object, .. } | Entry::Delete(object, _) => {
                 self.queue(&record, &object.key, woken)
             }
             Entry::Watch(client, pattern) => {
@@ -584,7 +584,7 @@ impl Socket {
 /// Whether the record is a change that matches these watches.
 fn is_watched(watches: &Watches, record: &Record) -> bool {
     match &record.entry {
-        Entry::Set(object, _) | Entry::Delete(object, _) => {
+        Entry::Set { object, .. } | Entry::Delete(object, _) => {
             watches.match_change(&object.key, record.revision)
         }
         Entry::Watch(..) | Entry::Unwatch(..) | Entry::Forget(_) | Entry::Rules(_) => false,

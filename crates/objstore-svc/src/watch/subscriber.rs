@@ -343,11 +343,12 @@ impl Subscriber {
         burst.append(&mut pass.opening);
         if let Some(pattern) = pass.patterns.last() {
             let state = self.hub.state();
-            for StoredObject { object, revision, .. } in objects {
-                if pass.includes(pattern, &object.key, revision, self.format)
-                    && state.shows(self.socket, &object)
+            for stored in objects {
+                let StoredObject { object, revision, .. } = &stored;
+                if pass.includes(pattern, &object.key, *revision, self.format)
+                    && state.shows(self.socket, object)
                 {
-                    burst.push(current_frame(state.epoch(), revision, &object, self.format));
+                    burst.push(current_frame(state.epoch(), &stored, self.format));
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Head;
 use crate::domain::{
-    AdoptedRules, ClientId, Key, Lifespan, Object, Pattern, Record, Revision, Timestamp,
+    AdoptedRules, ClientId, Key, Object, Pattern, Record, Revision, StoredLifespan, Timestamp,
     TokenDigest, WatchCounts,
 };
 
@@ -50,6 +50,8 @@ pub(crate) struct Changes {
     pub(crate) positions: Vec<(ClientId, Revision)>,
     /// New access rules.
     pub(crate) rules: Option<AdoptedRules>,
+    /// The time of the records; `None`: that of the database.
+    pub(crate) at: Option<Timestamp>,
     /// Records to append, each with the bytes of all records up to it.
     pub(crate) records: Vec<(Record, i64)>,
     /// Whether to trim the change log.
@@ -72,7 +74,7 @@ pub(crate) struct SetObject {
     pub(crate) object: Arc<Object>,
     /// The revision that set it.
     pub(crate) revision: Revision,
-    pub(crate) lifespan: Lifespan,
+    pub(crate) lifespan: StoredLifespan,
 }
 
 /// A client to insert.

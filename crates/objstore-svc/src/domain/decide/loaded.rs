@@ -7,7 +7,7 @@ use std::{
 
 use crate::domain::{
     Cause, ClientId, EpochId, Key, Object, Operation, Owner, Pattern, Revision, Rules, RulesDigest,
-    Timestamp, TokenDigest, WatchCounts, Write,
+    StoredLifespan, Timestamp, TokenDigest, WatchCounts, Write,
 };
 
 /// Maximum number of clients with expired sessions, and of unused clients, in one
@@ -23,8 +23,8 @@ pub(crate) const EXPIRE_BYTES: usize = 8 * 1024 * 1024;
 /// The stored rows that a batch depends on.
 #[derive(Debug, Default)]
 pub(crate) struct Needs<'a> {
-    /// Objects of which only the owner and the revision are read.
-    pub(crate) owners: HashSet<&'a Key>,
+    /// Objects of which everything but the value is read.
+    pub(crate) current: HashSet<&'a Key>,
     pub(crate) objects: HashSet<&'a Key>,
     pub(crate) clients: HashSet<ClientId>,
     /// The stored number of a client's ended watches is an upper bound. If it is at least
@@ -44,6 +44,8 @@ pub(crate) struct Needs<'a> {
     pub(crate) gone: bool,
     /// Whether the newest access rules are read.
     pub(crate) rules: bool,
+    /// Whether the clock of the store is read.
+    pub(crate) now: bool,
 }
 
 /// Which clients [`Write::Reap`] examines.
@@ -101,10 +103,12 @@ impl<'a> Needs<'a> {
 
     fn add(&mut self, operation: &'a Operation) {
         match operation {
-            Operation::Set { object, intent, .. } if intent.needs_current() => {
-                self.owners.insert(&object.key);
+            Operation::Set { object, intent, lifespan } => {
+                if intent.needs_current() || lifespan.keeps {
+                    self.current.insert(&object.key);
+                }
+                self.now |= lifespan.ttl.is_some();
             }
-            Operation::Set { .. } => {}
             Operation::Delete { key, .. } => drop(self.objects.insert(key)),
         }
     }
@@ -112,12 +116,13 @@ impl<'a> Needs<'a> {
     /// Whether the batch needs neither rows nor the head. Needed watches and sessions always come
     /// with needed clients.
     pub(crate) fn is_empty(&self) -> bool {
-        self.owners.is_empty()
+        self.current.is_empty()
             && self.objects.is_empty()
             && self.clients.is_empty()
             && self.reap.is_none()
             && self.expired.is_none()
             && !self.rules
+            && !self.now
     }
 }
 
@@ -139,8 +144,8 @@ pub(crate) struct LoadedRows {
     pub(crate) epoch: EpochId,
     /// The head before the batch.
     pub(crate) head: Head,
-    /// The owners and revisions of [`Needs::owners`].
-    pub(crate) owners: HashMap<Key, (Owner, Revision)>,
+    /// The objects of [`Needs::current`].
+    pub(crate) current: HashMap<Key, CurrentObject>,
     /// The objects of [`Needs::objects`], with their revisions.
     pub(crate) objects: HashMap<Key, (Arc<Object>, Revision)>,
     /// The clients of [`Needs::clients`] that are registered.
@@ -157,6 +162,18 @@ pub(crate) struct LoadedRows {
     pub(crate) absent: Vec<ClientId>,
     /// The newest access rules.
     pub(crate) rules: RulesDigest,
+    /// The wall clock of the store, for the times of records. `None` if it is not read.
+    pub(crate) at: Option<Timestamp>,
+    /// From when lifespans count, not before `at`. 0 if it is not needed.
+    pub(crate) now: Timestamp,
+}
+
+/// A stored object without its value.
+#[derive(Debug, Clone)]
+pub(crate) struct CurrentObject {
+    pub(crate) owner: Owner,
+    pub(crate) revision: Revision,
+    pub(crate) lifespan: StoredLifespan,
 }
 
 /// How many watches a client has.

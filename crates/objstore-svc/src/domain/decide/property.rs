@@ -47,9 +47,14 @@ struct Rows {
 struct ObjectRow {
     object: Arc<Object>,
     revision: Revision,
-    /// The last millisecond.
-    expires: Option<Timestamp>,
-    present: Option<ClientId>,
+    lifespan: StoredLifespan,
+}
+
+impl ObjectRow {
+    fn current(&self) -> CurrentObject {
+        let Self { object, revision, lifespan } = self;
+        CurrentObject { owner: object.owner.clone(), revision: *revision, lifespan: *lifespan }
+    }
 }
 
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -74,9 +79,12 @@ impl Rows {
             Some((Arc::clone(&row.object), row.revision))
         };
         let mut known = LoadedRows { epoch: EPOCH, head: self.head, ..LoadedRows::default() };
-        for &key in &needs.owners {
-            let owner = object(key).map(|(object, revision)| (object.owner.clone(), revision));
-            known.owners.extend(owner.map(|owner| (key.clone(), owner)));
+        for &key in &needs.current {
+            let row = self.objects.get(&owned(key.parts()));
+            known.current.extend(row.map(|row| (key.clone(), row.current())));
+        }
+        if needs.now {
+            known.now = self.now;
         }
         if needs.rules {
             known.rules = self.rules();
@@ -132,7 +140,7 @@ impl Rows {
             rows.map(move |row| (Arc::clone(&row.object), cause))
         };
         let objects = causes.iter().flat_map(|cause| with(*cause)).collect();
-        let has_object = |id| self.objects.values().any(|row| row.present == Some(id));
+        let has_object = |id| self.objects.values().any(|row| row.lifespan.present == Some(id));
         let absent =
             self.presences.iter().filter(|(id, last)| gone && **last < now && !has_object(**id));
         (objects, absent.map(|(id, _)| *id).collect())
@@ -140,8 +148,8 @@ impl Rows {
 
     fn is_over(&self, row: &ObjectRow, cause: Cause, now: Timestamp) -> bool {
         let last = match cause {
-            Cause::Expired => row.expires,
-            Cause::Gone => row.present.map(|client| self.presences[&client]),
+            Cause::Expired => row.lifespan.expires,
+            Cause::Gone => row.lifespan.present.map(|client| self.presences[&client]),
         };
         last.is_some_and(|last| last < now)
     }
@@ -152,8 +160,10 @@ impl Rows {
         let mut known =
             LoadedRows { epoch: EPOCH, head: self.head, expired, absent, ..LoadedRows::default() };
         known.rules = self.rules();
-        for ObjectRow { object, revision, .. } in self.objects.values() {
+        known.now = self.now;
+        for row @ ObjectRow { object, revision, .. } in self.objects.values() {
             known.objects.insert(object.key.clone(), (Arc::clone(object), *revision));
+            known.current.insert(object.key.clone(), row.current());
         }
         for (&client, row) in &self.clients {
             let ClientRow { position, unused_until, mut counts } = *row;
@@ -238,11 +248,7 @@ impl Rows {
         for SetObject { object, revision, lifespan } in changes.set_objects {
             let revision = revision + shift;
             let parts = owned(object.key.parts());
-            let kept = self.objects.get(&parts).filter(|_| lifespan.keeps);
-            let kept = kept.map(|row| (row.expires, row.present)).unwrap_or_default();
-            let expires = lifespan.ttl.map(|ttl| self.now + ttl.millis()).or(kept.0);
-            let present = lifespan.presence.or(kept.1);
-            self.objects.insert(parts, ObjectRow { object, revision, expires, present });
+            self.objects.insert(parts, ObjectRow { object, revision, lifespan });
         }
         for (client, millis) in changes.begun_presences {
             let last = self.presences.entry(client).or_default();
@@ -253,7 +259,7 @@ impl Rows {
         }
         for client in changes.ended_presences {
             self.presences.remove(&client).unwrap();
-            assert!(self.objects.values().all(|row| row.present != Some(client)));
+            assert!(self.objects.values().all(|row| row.lifespan.present != Some(client)));
         }
         for WatchRow { client, pattern, since, until } in changes.ended_watches {
             let open = self.watches.get_mut(&(client, owned(pattern.parts()), since)).unwrap();

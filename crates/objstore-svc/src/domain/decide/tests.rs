@@ -166,8 +166,11 @@ fn delete_as_owner() -> Write {
 
 #[test]
 fn an_owner_writes_and_deletes_only_own_objects() {
-    let foreign =
-        LoadedRows { owners: HashMap::from([(key(), (Owner::new(OTHER).unwrap(), 3))]), ..known() };
+    let foreign = {
+        let owner = Owner::new(OTHER).unwrap();
+        let current = CurrentObject { owner, revision: 3, lifespan: StoredLifespan::default() };
+        LoadedRows { current: HashMap::from([(key(), current)]), ..known() }
+    };
     let (answers, _) = decided(foreign, &[set_as_owner(OWNER)]);
     assert_eq!(answers, [Err(Refusal::NotAllowed)]);
 
@@ -186,7 +189,7 @@ fn a_set_records_the_owner_that_it_replaces() {
     let batch: Vec<_> = batch.iter().collect();
     let (_, changes) = decide(&rules(), known(), &batch).unwrap();
     let before = changes.records.iter().map(|(record, _)| match &record.entry {
-        Entry::Set(_, before) => before.as_ref().map(Owner::as_str),
+        Entry::Set { before, .. } => before.as_ref().map(Owner::as_str),
         entry => panic!("{entry:?}"),
     });
     assert_eq!(before.collect::<Vec<_>>(), [None, None, Some(OWNER), None]);

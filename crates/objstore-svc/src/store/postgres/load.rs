@@ -12,12 +12,12 @@ use common::{
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
-use super::read;
+use super::{super::rows, read};
 use crate::domain::{
     Cause, Epoch, Object, StoredObject, Timestamp, TokenDigest,
     decide::{
-        ClientWatches, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows, Needs,
-        REAP_CLIENTS,
+        ClientWatches, CurrentObject, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows,
+        Needs, REAP_CLIENTS,
     },
 };
 
@@ -35,10 +35,16 @@ static LOCK: LazyLock<String> = LazyLock::new(|| {
     format!("SELECT {head}, {epoch}, pg_backend_pid() FROM store FOR UPDATE")
 });
 
-/// Owners and revisions of objects, by their types `$1`, namespaces `$2` and names `$3`.
-const OWNERS: &str = "SELECT type, namespace, name, owner, revision FROM objects
-     JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
-         USING (type, namespace, name)";
+/// Objects without their values, by their types `$1`, namespaces `$2` and names `$3`.
+static CURRENT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {}, {} FROM objects
+         JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
+             USING (type, namespace, name)",
+        *rows::KEY,
+        CurrentObject::of("objects")
+    )
+});
 
 /// The numbers of watches of the clients `$1`. The column `ended` may be too high. If it has
 /// reached `$2`, the ended watches that the client's position has not passed are counted instead.
@@ -110,6 +116,9 @@ static GONE: LazyLock<String> = LazyLock::new(|| {
 
 const RULES: &str = "SELECT rules FROM store";
 
+/// A statement of its own, because [`LOCK`] may wait after it has read the clock.
+const NOW: &str = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
 /// The `store` row, as it was when it was locked.
 #[derive(Clone, Copy)]
 pub(super) struct Locked {
@@ -133,7 +142,7 @@ pub(super) async fn load(
     transaction: &mut Transaction,
     needs: &Needs<'_>,
 ) -> Result<(LoadedRows, Locked), Error> {
-    let owners = Keys::of(needs.owners.iter().map(|key| key.parts()));
+    let current = Keys::of(needs.current.iter().map(|key| key.parts()));
     let objects = Keys::of(needs.objects.iter().map(|key| key.parts()));
     let clients: Vec<Uuid> = needs.clients.iter().map(|client| *client.uuid()).collect();
     let recount_at = i64::try_from(needs.recount_at).unwrap_or(i64::MAX);
@@ -144,7 +153,7 @@ pub(super) async fn load(
     let [limit, objects_at_once, bytes_at_once] = [REAP_CLIENTS, EXPIRE_OBJECTS, EXPIRE_BYTES]
         .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
 
-    let of_owners: [&(dyn ToSql + Sync); 3] = owners.parameters();
+    let of_current: [&(dyn ToSql + Sync); 3] = current.parameters();
     let of_objects: [&(dyn ToSql + Sync); 3] = objects.parameters();
     let of_clients: [&(dyn ToSql + Sync); 2] = [&clients, &recount_at];
     let [kinds, namespaces, names] = patterns.parameters();
@@ -153,9 +162,9 @@ pub(super) async fn load(
     let of_due: [&(dyn ToSql + Sync); 3] = [&before, &now, &limit];
     let expired_at = needs.expired.unwrap_or_default();
     let of_expired: [&(dyn ToSql + Sync); 3] = [&objects_at_once, &bytes_at_once, &expired_at];
-    let statements: [(bool, Statement<'_>); 10] = [
+    let statements: [(bool, Statement<'_>); 11] = [
         (true, lock()),
-        (!needs.owners.is_empty(), (OWNERS, &of_owners)),
+        (!needs.current.is_empty(), (&CURRENT, &of_current)),
         (!needs.objects.is_empty(), (&read::OBJECTS, &of_objects)),
         (!needs.clients.is_empty(), (CLIENTS, &of_clients)),
         (!needs.watches.is_empty(), (WATCHES, &of_watches)),
@@ -164,6 +173,7 @@ pub(super) async fn load(
         (needs.expired.is_some(), (&EXPIRED, &of_expired)),
         (needs.gone, (&GONE, &of_expired)),
         (needs.rules, (RULES, &[])),
+        (needs.now, (NOW, &[])),
     ];
     let needed = statements.iter().filter(|(is_needed, _)| *is_needed);
     let needed: Vec<_> = needed.map(|(_, statement)| *statement).collect();
@@ -175,12 +185,12 @@ pub(super) async fn load(
 }
 
 /// Converts the results of the statements; a statement that was not needed has no rows.
-fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<LoadedRows, Error> {
-    let [_, owners, objects, clients, watches, sessions, due, expired, gone, rules] = results;
+fn known(locked: Locked, results: &[Vec<Row>; 11]) -> Result<LoadedRows, Error> {
+    let [_, current, objects, clients, watches, sessions, due, expired, gone, rules, now] = results;
     let mut known = LoadedRows {
         epoch: locked.epoch.id,
         head: locked.head,
-        owners: each(owners, |columns| Ok((Group::read(columns)?, Group::read(columns)?)))?,
+        current: each(current, |columns| Ok((Group::read(columns)?, Group::read(columns)?)))?,
         objects: each(objects, |columns| {
             let StoredObject { object, revision, .. } = Group::read(columns)?;
             Ok((object.key.clone(), (Arc::new(object), revision)))
@@ -213,6 +223,10 @@ fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<LoadedRows, Error> 
     known.due.clients = clients.into_values().collect();
     if let Some(row) = rules.first() {
         known.rules = Columns::from(row).read()?;
+    }
+    if let Some(row) = now.first() {
+        known.now = Columns::from(row).read()?;
+        known.at = Some(known.now);
     }
     for row in gone {
         let mut columns = Columns::from(row);

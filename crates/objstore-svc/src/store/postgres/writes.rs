@@ -2,7 +2,7 @@
 //!
 //! Revisions and byte counts are parameters relative to the start of the batch. The statements add
 //! them to the locked `store` row, since a batch may be decided before the newest revision is
-//! known. Times are relative to the clock of the database.
+//! known. Times of presences are relative to the clock of the database.
 
 use super::super::tables::Statements;
 
@@ -24,25 +24,20 @@ pub(super) const STATEMENTS: Statements = Statements {
          WHERE clients.id = moved.id AND clients.position < moved.position
              AND moved.position >= store.epoch_start",
     append: "INSERT INTO log
-         SELECT store.revision + new.revision, floor(extract(epoch FROM clock_timestamp()) * 1000),
+         SELECT store.revision + new.revision,
+             coalesce(at, floor(extract(epoch FROM clock_timestamp()) * 1000)),
              store.bytes_through + new.bytes_through, event, type, namespace, name, value, owner,
-             client, cause, previous_owner, joins_next
+             client, cause, previous_owner, expires, joins_next
          FROM store, unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[],
                  $6::text[], $7::bytea[], $8::text[], $9::uuid[], $10::smallint[], $11::text[],
-                 $12::boolean[])
+                 $12::bigint[], $13::boolean[], $14::bigint[])
              AS new (revision, bytes_through, event, type, namespace, name, value, owner, client,
-                 cause, previous_owner, joins_next)",
+                 cause, previous_owner, expires, joins_next, at)",
     set: "INSERT INTO objects
-         SELECT type, namespace, name, value, owner, store.revision + set.revision,
-             CASE WHEN keeps = 0 THEN floor(extract(epoch FROM clock_timestamp()) * 1000) + ttl
-             ELSE (SELECT kept.expires FROM objects AS kept WHERE kept.type = set.type
-                   AND kept.namespace = set.namespace AND kept.name = set.name) END,
-             CASE WHEN keeps = 0 OR present IS NOT NULL THEN present
-             ELSE (SELECT kept.present FROM objects AS kept WHERE kept.type = set.type
-                   AND kept.namespace = set.namespace AND kept.name = set.name) END
+         SELECT type, namespace, name, value, owner, store.revision + set.revision, expires, present
          FROM store, unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[],
-                 $7::bigint[], $8::uuid[], $9::smallint[])
-             AS set (type, namespace, name, value, owner, revision, ttl, present, keeps)
+                 $7::bigint[], $8::uuid[])
+             AS set (type, namespace, name, value, owner, revision, expires, present)
          ON CONFLICT (type, namespace, name) DO UPDATE
          SET value = excluded.value, owner = excluded.owner, revision = excluded.revision,
              expires = excluded.expires, present = excluded.present",

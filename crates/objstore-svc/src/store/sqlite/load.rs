@@ -42,9 +42,9 @@ pub(super) fn load(
     head: Head,
 ) -> rusqlite::Result<LoadedRows> {
     let mut known = LoadedRows { head, ..LoadedRows::default() };
-    for &key in &needs.owners {
-        let owner = read::owner_of(connection, key)?;
-        known.owners.extend(owner.map(|owner| (key.clone(), owner)));
+    for &key in &needs.current {
+        let current = read::current(connection, key)?;
+        known.current.extend(current.map(|current| (key.clone(), current)));
     }
     for &key in &needs.objects {
         if let Some(stored) = read::object(connection, key)? {

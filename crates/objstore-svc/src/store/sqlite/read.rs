@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::super::{ClientState, LogPage, PRESENCE_PAGE, Presence, rows};
 use crate::domain::{
-    AdoptedRules, ClientId, Epoch, Key, Owner, Pattern, Record, Revision, Session, StoredObject,
-    Timestamp, TokenDigest, Watches,
+    AdoptedRules, ClientId, Epoch, Key, Pattern, Record, Revision, Session, StoredObject,
+    Timestamp, TokenDigest, Watches, decide::CurrentObject,
 };
 
 /// Maximum number of records in a page of the change log.
@@ -84,18 +84,16 @@ pub(super) fn presences(
     statement.query_map((before, until, client.as_bytes(), limit), row)?.collect()
 }
 
-/// The owner and revision of an object.
-pub(super) fn owner_of(
+/// An object without its value.
+pub(super) fn current(
     connection: &Connection,
     key: &Key,
-) -> rusqlite::Result<Option<(Owner, Revision)>> {
-    connection
-        .prepare_cached(
-            "SELECT owner, revision FROM objects
-             WHERE type = ?1 AND namespace = ?2 AND name = ?3",
-        )?
-        .query_row(key.parts(), row)
-        .optional()
+) -> rusqlite::Result<Option<CurrentObject>> {
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        let columns = CurrentObject::of("objects");
+        format!("SELECT {columns} FROM objects WHERE type = ?1 AND namespace = ?2 AND name = ?3")
+    });
+    connection.prepare_cached(&SQL)?.query_row(key.parts(), row).optional()
 }
 
 pub(super) fn adopted_rules(connection: &Connection) -> rusqlite::Result<AdoptedRules> {

@@ -11,14 +11,13 @@ pub(super) const STATEMENTS: Statements = Statements {
     extend: "UPDATE sessions SET expires = max(expires, ?2) WHERE digest = ?1",
     move_position: "UPDATE clients SET position = ?2 WHERE id = ?1 AND position < ?2",
     append: "INSERT INTO log (revision, bytes_through, event, type, namespace, name, value, owner, client,
-             cause, previous_owner, joins_next, at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+             cause, previous_owner, expires, joins_next, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     set: "INSERT INTO objects (type, namespace, name, value, owner, revision, expires, present)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (type, namespace, name) DO UPDATE
          SET value = excluded.value, owner = excluded.owner, revision = excluded.revision,
-             expires = CASE WHEN ?9 THEN expires ELSE excluded.expires END,
-             present = coalesce(excluded.present, CASE WHEN ?9 THEN present END)",
+             expires = excluded.expires, present = excluded.present",
     begin_presence: "INSERT INTO presences VALUES (?1, ?2)
          ON CONFLICT (client) DO UPDATE SET until = max(until, excluded.until)",
     keep_presence: "UPDATE presences SET until = ?2 WHERE client = ?1",

@@ -33,7 +33,7 @@ use super::{
     super::{
         FeedItem, Stats, StoreConfig, now,
         shared::{LIMITS, Shared, cost},
-        tables::{self, Times},
+        tables,
     },
     ObjectCache,
     load::load,
@@ -142,8 +142,11 @@ impl Engine for Writer {
     async fn load(&self, batch: &[&Write]) -> Result<Loaded<Transaction<'_>, LoadedRows>, Failure> {
         let needs = Needs::of(batch, &self.shared.rules);
         let transaction = self.database.begin().map_err(failure)?;
+        let at = now();
         let known = LoadedRows {
             epoch: self.shared.epoch().id,
+            at: Some(at),
+            now: self.shared.time(),
             ..load(&transaction, &needs, self.state.get().head).map_err(failure)?
         };
         Ok(Loaded { open: transaction, known, locked: Vec::new() })
@@ -163,9 +166,8 @@ impl Engine for Writer {
         decided: Decided<Answer, Changes>,
     ) -> Result<Vec<Answer>, Failure> {
         let Decided { answers, mut changes } = decided;
-        let at = now();
-        let times = Some(Times { at, lifespans: self.shared.time() });
-        tables::write(&mut SqliteRows(&open), &STATEMENTS, &changes, times).map_err(failure)?;
+        let now = Some(self.shared.time());
+        tables::write(&mut SqliteRows(&open), &STATEMENTS, &changes, now).map_err(failure)?;
         let head = changes.head;
         let mut oldest = self.state.get().oldest;
         if changes.trims {
@@ -173,6 +175,7 @@ impl Engine for Writer {
             oldest = self.retention.trim(&open, head, now).map_err(failure)?;
         } else if let (None, Some((first, bytes_through))) = (oldest, changes.records.first()) {
             let (revision, bytes_through) = (first.revision, *bytes_through);
+            let at = changes.at.unwrap_or_default();
             oldest = Some(Oldest { revision, at, bytes_through });
         }
         let sets = changes.set_objects.iter().map(|set| &set.object.key);

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::{
-    domain::{EpochId, Owner, RulesDigest, Value},
+    domain::{EpochId, Owner, RulesDigest, StoredLifespan, Value},
     store::ClientState,
     watch::{Begin, Stream},
 };
@@ -66,7 +66,9 @@ impl Fixture {
         let key = Key::new("t", "ns", "n").unwrap();
         let value = Value::compact(&format!("{{\"n\":{}}}", self.state.head() + 1)).unwrap();
         let owner = Owner::new("o").unwrap();
-        self.dispatch_joined(Entry::Set(Arc::new(Object { key, value, owner }), None), joins_next);
+        let object = Arc::new(Object { key, value, owner });
+        let entry = Entry::Set { object, lifespan: StoredLifespan::default(), before: None };
+        self.dispatch_joined(entry, joins_next);
     }
 
     /// A watch, a change, and the end of the watch.
