@@ -1,6 +1,7 @@
 //! A client of objstore-svc.
 
 mod client;
+mod documented;
 mod object;
 mod service;
 mod socket;
@@ -10,6 +11,7 @@ mod writers;
 use std::sync::LazyLock;
 
 pub use client::Client;
+pub use documented::Documented;
 pub use object::{Key, Object, batch, revision, unique};
 pub use service::{Service, Stopped};
 pub use socket::{Event, Socket};

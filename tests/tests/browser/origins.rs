@@ -4,7 +4,7 @@
 
 use blackbox::{
     browser::{Page, visit_and_leave},
-    objstore::{Key, Object, Service},
+    objstore::{Documented, Key, Object, Service},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -228,6 +228,49 @@ async fn a_page_of_the_service_itself_reads_every_answer() {
         let found = other.find(&Key::new("", "", "")).await;
         assert!(found.len() == 1 && found[0].key.name == "set", "{store} {found:?}");
     }
+}
+
+/// This script keeps a copy in `db`. `copy()` returns its values by their keys.
+const KEEP: &str = "
+    globalThis.db = copies.copyOf(store, 'page');
+    await db.preload();
+    const own = ([name]) => name !== 'key' && name !== '_seq' && !name.startsWith('$');
+    globalThis.copy = () => Object.fromEntries([...db.collections.objects.entries()].map(([key, row]) =>
+        [key, Object.fromEntries(Object.entries(row).filter(own))]));
+    return copy();
+";
+
+/// This script sets an object, and waits until the copy has it.
+const SET: &str = "
+    const body = JSON.stringify({ Key: { Type: 'page', Namespace: 'ns', Name: 'own' }, Value: { n: 4 }, Owner: 'page' });
+    const set = await post('/set', { headers, body });
+    await db.utils.awaitTxId(set.headers.get('ETag').replaceAll('\"', ''));
+    return copy();
+";
+
+#[tokio::test]
+async fn a_page_keeps_a_copy_with_the_documented_client() {
+    let place = Place::new(SAME_SITE[0], |_| Vec::new()).await;
+    let client = place.service.client().await;
+    let object = |name: &str, value: &str| Object::new(&Key::new("page", "ns", name), value);
+    let changed = object("changed", r#"{"a":1,"b":2}"#);
+    let deleted = object("deleted", r#"{"a":1}"#);
+    client.set(&changed).await;
+    client.set(&deleted).await;
+    place
+        .visit(async |page| {
+            place.sign_in(page).await;
+            let keep = format!("{}{KEEP}", Documented::default().script());
+            let copy = place.run(page, &keep).await;
+            assert_eq!(copy, json!({ "ns/changed": { "a": 1, "b": 2 }, "ns/deleted": { "a": 1 } }));
+            client.set(&object("changed", r#"{"a":3}"#)).await;
+            client.delete(&deleted.key).await;
+            let copy = place.run(page, SET).await;
+            assert_eq!(copy, json!({ "ns/changed": { "a": 3 }, "ns/own": { "n": 4 } }));
+            client.set(&object("later", "{}")).await;
+            page.until("'ns/later' in copy()").await;
+        })
+        .await;
 }
 
 fn worked(page: &str) -> Value {

@@ -4,9 +4,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    os::unix::fs::symlink,
     process::Stdio,
     sync::{
         Arc,
@@ -18,12 +16,12 @@ use std::{
 use blackbox::{
     http::Answer,
     objstore::{
-        Change, Client, Event, Key, Object, Part, Service, Socket, StateStream, Stopped, batch,
-        exact, stream_path, unique,
+        Change, Client, Documented, Event, Key, Object, Part, Service, Socket, StateStream,
+        Stopped, batch, exact, stream_path, unique,
     },
     postgres::Cluster,
     process::DEADLINE,
-    project::{read, root},
+    project::root,
     soak::{rounds, seed},
 };
 use percent_encoding::percent_decode_str;
@@ -78,22 +76,11 @@ async fn copies_are_exact_while_the_service_is_killed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_copies_of_published_clients_are_exact() {
-    let folder = tempfile::tempdir().unwrap();
-    symlink(root().join("target/tools/streams/node_modules"), folder.path().join("node_modules"))
-        .unwrap();
-    let page = read("docs/objstore-svc.md");
-    let program = |language: &str, print: &str| {
-        let (_, rest) = page.split_once("### Keep a copy\n").unwrap();
-        let (_, rest) = rest.split_once(&format!("```{language}\n")).unwrap();
-        // Node.js takes a module only by this name.
-        let path = folder.path().join(format!("{language}.mjs"));
-        fs::write(&path, format!("{}{print}", rest.split("```").next().unwrap())).unwrap();
-        path
-    };
+    let documented = Documented::default();
     let python = root().join("target/tools/python/bin/python");
     let mut clients = [Command::new("node"), Command::new(python)];
-    clients[0].arg(program("js", PRINT_JAVASCRIPT));
-    clients[1].arg(program("python", PRINT_PYTHON));
+    clients[0].arg(documented.program("js", PRINT_JAVASCRIPT));
+    clients[1].arg(documented.program("python", PRINT_PYTHON));
     run(vec![Stopped::new(&SETTINGS)], &mut clients).await;
 }
 
