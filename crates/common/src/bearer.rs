@@ -43,11 +43,13 @@ impl BearerToken {
     }
 }
 
-/// The token of a request with `Authorization: Bearer <token>`.
+/// The token of a request with `Authorization: Bearer <token>`. One or more spaces stand before it
+/// (RFC 9110, section 11.4).
 pub fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
     let credential = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
     let (scheme, token) = credential?.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
+    let spaces = token.iter().take_while(|&&byte| byte == b' ').count();
+    scheme.eq_ignore_ascii_case(b"Bearer ").then_some(&token[spaces..])
 }
 
 impl fmt::Debug for BearerToken {

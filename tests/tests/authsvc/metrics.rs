@@ -131,6 +131,7 @@ async fn the_metrics_token_is_checked_first_in_both_formats() {
             Some(b"Bearer wrong"),
             Some(b"Basic se same"),
             Some(b"Bearer se same "),
+            Some(b"Bearer \tse same"),
             Some(b"Bearer \xe9"),
         ] {
             // A client trims the white space around a header's value.
@@ -142,14 +143,14 @@ async fn the_metrics_token_is_checked_first_in_both_formats() {
             assert!(answer.text().contains(r#""status":false"#));
         }
     }
-    for credential in [&b"Bearer se same"[..], b"bearer se same"] {
+    for credential in [&b"Bearer se same"[..], b"bearer se same", b"Bearer    se same"] {
         let _ = scrape_with(&service, Some(credential), "?fmt=json").await.expect(200);
     }
     let _ = scrape_with(&service, Some(b"Bearer se same"), "?fmt=xml").await.expect(400);
     let _ = service.fetch("/health").await.expect(200);
     let scrape = scrape_with(&service, Some(b"Bearer se same"), "?fmt=json").await;
     let scrape = blackbox::authsvc::Scrape::parse(scrape.text());
-    assert_eq!(scrape.count("/errorsByType/MetricsAuthorizationError"), 18);
+    assert_eq!(scrape.count("/errorsByType/MetricsAuthorizationError"), 21);
     assert_eq!(scrape.count("/validationErrorsByField/fmt"), 1);
 }
 
