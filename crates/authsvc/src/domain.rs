@@ -4,7 +4,7 @@ mod profile;
 mod request;
 
 pub(crate) use profile::{
-    Anomaly, Campuses, Deviation, Field, FieldValue, Fields, Members, NoProfile, Profile,
-    info_keys, local_offset, photo_keys,
+    Anomaly, Campuses, Deviation, Field, FieldValue, Fields, NoProfile, Profile, Record, info_keys,
+    local_offset, photo_keys,
 };
 pub(crate) use request::{Input, Invalid, SignIn};

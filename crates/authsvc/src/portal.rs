@@ -63,7 +63,7 @@ use answer::{Body, Unusable, login_skimmer, profile_skimmer};
 use connects::{Connects, is_closed};
 use drift::DriftLog;
 use names::SharedLookup;
-use skim::Skimmer;
+use skim::{Members, Skimmer};
 
 const CA_SETTING: &str = "PORTAL_CA_FILE (--portal-ca-file)";
 
@@ -288,7 +288,7 @@ impl SignInCalls<'_> {
             let status = response.status();
             let body = match status {
                 StatusCode::OK => read(response, skimmer, config.max_response, long_bodies).await,
-                _ => Ok(Vec::new()),
+                _ => Ok(Members::new()),
             };
             Ok((status, body))
         };

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, ops::Index};
 
 use jiff::{Timestamp, tz::Offset};
-use serde_json::{Number, Value, value::RawValue};
+use serde_json::{Number, Value};
 
 /// The fields of a profile, in the order in which they are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,8 +194,8 @@ pub(crate) struct Deviation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoProfile;
 
-/// The members of an object, as sent.
-pub(crate) type Members<'a> = BTreeMap<&'a str, &'a RawValue>;
+/// The values of an object by their keys, as sent. They need not be valid.
+pub(crate) type Record<'a> = BTreeMap<&'static str, &'a [u8]>;
 
 /// Fields of the student's record, and their keys in it.
 const INFO: [(Field, &str); 14] = [
@@ -234,8 +234,8 @@ impl Profile {
     /// Reads a profile from the student's record and from the data of the photo. Also returns what
     /// differs from a known answer. No value is derived from another field.
     pub(crate) fn read(
-        info: &Members<'_>,
-        photo: &Members<'_>,
+        info: &Record<'_>,
+        photo: &Record<'_>,
         campuses: &Campuses,
     ) -> Result<(Self, Vec<Deviation>), NoProfile> {
         let mut profile = Self([const { None }; Field::ALL.len()]);
@@ -243,7 +243,11 @@ impl Profile {
         let info = INFO.into_iter().map(|(field, key)| (field, key, info.get(key)));
         let photo = PHOTO.into_iter().map(|(field, key)| (field, key, photo.get(key)));
         for (field, member, sent) in info.chain(photo) {
-            let sent = sent.map_or(Err(Anomaly::MissingField), |sent| value(field, sent));
+            let sent = match sent {
+                None => Err(Anomaly::MissingField),
+                Some(sent) if field == Field::DateOfBirth => birth(sent),
+                Some(sent) => text(sent),
+            };
             let text = sent.unwrap_or_else(|anomaly| {
                 deviations.push(Deviation { anomaly, member });
                 None
@@ -269,14 +273,9 @@ impl Profile {
 /// A sent value: its text, `None` without a value, or an anomaly.
 type Sent = Result<Option<String>, Anomaly>;
 
-fn value(field: Field, sent: &RawValue) -> Sent {
-    let value = serde_json::from_str(sent.get()).map_err(|_| Anomaly::UnexpectedValue)?;
-    if field == Field::DateOfBirth { date(&value) } else { text(&value) }
-}
-
 /// A number becomes its text. Null and empty text are no value.
-fn text(value: &Value) -> Sent {
-    match value {
+fn text(sent: &[u8]) -> Sent {
+    match parsed(sent)? {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
         Value::Number(number) => Ok(Some(number.to_string())),
@@ -285,15 +284,15 @@ fn text(value: &Value) -> Sent {
 }
 
 /// Reads milliseconds since the epoch, at midnight +05:30.
-fn date(value: &Value) -> Sent {
-    match value {
+fn birth(sent: &[u8]) -> Sent {
+    match parsed(sent)? {
         Value::Number(millis) => {
-            let at = whole(millis).and_then(|millis| Timestamp::from_millisecond(millis).ok());
+            let at = whole(&millis).and_then(|millis| Timestamp::from_millisecond(millis).ok());
             let date = at.map(|at| local_offset().to_datetime(at).date());
             let date = date.filter(|date| date.year() > 0).ok_or(Anomaly::UnexpectedValue)?;
             Ok(Some(date.to_string()))
         }
-        value => match text(value)? {
+        _ => match text(sent)? {
             None => Ok(None),
             Some(_) => Err(Anomaly::UnexpectedValue),
         },
@@ -306,6 +305,10 @@ fn whole(number: &Number) -> Option<i64> {
     text.strip_suffix(".0").unwrap_or(&text).parse().ok()
 }
 
+fn parsed(sent: &[u8]) -> Result<Value, Anomaly> {
+    serde_json::from_slice(sent).map_err(|_| Anomaly::UnexpectedValue)
+}
+
 /// The offset of the dates of the portal, and of the timestamps of the service: +05:30.
 pub(crate) fn local_offset() -> Offset {
     Offset::from_seconds((5 * 60 + 30) * 60).unwrap_or(Offset::UTC)
@@ -313,23 +316,15 @@ pub(crate) fn local_offset() -> Offset {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn dates_out_of_range_are_unexpected() {
-        for invalid in [
-            json!(i64::MAX),
-            json!(-99_999_999_999_999_i64),
-            json!(1.5),
-            json!(true),
-            json!("soon"),
-        ] {
-            assert_eq!(date(&invalid), Err(Anomaly::UnexpectedValue), "{invalid}");
+        for invalid in ["9223372036854775807", "-99999999999999", "1.5", "true", "\"soon\""] {
+            assert_eq!(birth(invalid.as_bytes()), Err(Anomaly::UnexpectedValue), "{invalid}");
         }
-        assert_eq!(date(&json!(-1)), Ok(Some("1970-01-01".to_owned())));
-        assert_eq!(date(&json!(1_104_517_800_000.0)), Ok(Some("2005-01-01".to_owned())));
+        assert_eq!(birth(b"-1"), Ok(Some("1970-01-01".to_owned())));
+        assert_eq!(birth(b"1104517800000.0"), Ok(Some("2005-01-01".to_owned())));
     }
 
     #[test]

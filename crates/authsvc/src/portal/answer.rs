@@ -4,11 +4,10 @@
 use std::sync::LazyLock;
 
 use reqwest::header::HeaderValue;
-use serde_json::value::RawValue;
 
-use super::skim::{Needed, Skimmer, Unreadable};
+use super::skim::{Member, Members, Needed, Skimmer, Unreadable};
 use crate::domain::{
-    Anomaly, Campuses, Deviation, Members, NoProfile, Profile, info_keys, photo_keys,
+    Anomaly, Campuses, Deviation, NoProfile, Profile, Record, info_keys, photo_keys,
 };
 
 const MESSAGE: &str = "MESSAGE";
@@ -54,8 +53,8 @@ pub(crate) enum BodyFault {
     Unreadable(#[from] Unreadable),
 }
 
-/// The needed members of an answer, as JSON text.
-pub(super) type Body = Result<Vec<u8>, BodyFault>;
+/// The needed members of an answer.
+pub(super) type Body = Result<Members, BodyFault>;
 
 /// The answer to a successful login.
 pub(super) struct SignedIn {
@@ -77,13 +76,13 @@ pub(crate) enum LoginFault {
 
 /// Reads the answer to a login.
 pub(super) fn signed_in(body: Body) -> Result<SignedIn, LoginFault> {
-    let body = body?;
-    let answer = members(&body).ok_or(Unreadable::NotAnObject).map_err(BodyFault::from)?;
-    let login = answer.get(LOGIN).and_then(object);
-    match login.and_then(|login| text(login.get("login").copied())) {
-        Some(login) if login.trim() == "SUCCESS" => {
-            Ok(SignedIn { token: text(answer.get(TOKEN).copied()) })
-        }
+    let answer = body?;
+    let login = match answer.get(LOGIN) {
+        Some(Member::Object(login)) => text(login.get("login")),
+        _ => None,
+    };
+    match login {
+        Some(login) if login.trim() == "SUCCESS" => Ok(SignedIn { token: text(answer.get(TOKEN)) }),
         _ => Err(LoginFault::NoSuccess),
     }
 }
@@ -153,12 +152,10 @@ pub(super) fn profile(
     body: Body,
     campuses: &Campuses,
 ) -> Result<(Profile, Vec<Deviation>), Unusable> {
-    let body = body.map_err(ProfileFault::from)?;
-    let not_an_object = ProfileFault::Body(Unreadable::NotAnObject.into());
-    let answer = members(&body).ok_or(not_an_object)?;
-    let message = text(answer.get(MESSAGE).copied());
+    let answer = body.map_err(ProfileFault::from)?;
+    let message = text(answer.get(MESSAGE));
     match message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
-        None if answer.get(STATUS).is_some_and(|status| is_failure(status)) => {
+        None if is_failure(answer.get(STATUS)) => {
             return Err(Unusable::Failed(ReportedFailure::Status));
         }
         None => return Err(ProfileFault::NoMessage.into()),
@@ -174,27 +171,32 @@ pub(super) fn profile(
 }
 
 /// The member `status` is a number other than 200.
-fn is_failure(status: &RawValue) -> bool {
-    serde_json::from_str::<f64>(status.get()).is_ok_and(|status| status != 200.0)
+fn is_failure(status: Option<&Member>) -> bool {
+    value(status)
+        .and_then(|status| serde_json::from_slice::<f64>(status).ok())
+        .is_some_and(|status| status != 200.0)
 }
 
 /// An object of the answer; `None` if it is missing or null.
-fn part<'a>(answer: &Members<'a>, key: &'static str) -> Result<Option<Members<'a>>, ProfileFault> {
+fn part<'a>(answer: &'a Members, key: &'static str) -> Result<Option<Record<'a>>, ProfileFault> {
     match answer.get(key) {
         None => Ok(None),
-        Some(part) if part.get() == "null" => Ok(None),
-        Some(part) => object(part).map(Some).ok_or(ProfileFault::NotAnObject(key)),
+        Some(Member::Value(value)) if value == b"null" => Ok(None),
+        Some(Member::Value(_)) => Err(ProfileFault::NotAnObject(key)),
+        Some(Member::Object(members)) => {
+            let values = members.iter().filter_map(|(name, it)| Some((*name, value(Some(it))?)));
+            Ok(Some(values.collect()))
+        }
     }
 }
 
-fn members(json: &[u8]) -> Option<Members<'_>> {
-    serde_json::from_slice(json).ok()
+fn value(member: Option<&Member>) -> Option<&[u8]> {
+    match member? {
+        Member::Value(value) => Some(value),
+        Member::Object(_) => None,
+    }
 }
 
-fn object<'a>(json: &&'a RawValue) -> Option<Members<'a>> {
-    serde_json::from_str(json.get()).ok()
-}
-
-fn text(json: Option<&RawValue>) -> Option<String> {
-    serde_json::from_str(json?.get()).ok()
+fn text(member: Option<&Member>) -> Option<String> {
+    serde_json::from_slice(value(member)?).ok()
 }

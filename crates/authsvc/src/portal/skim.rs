@@ -2,13 +2,17 @@
 //!
 //! 1. A response can have 8 MiB, mostly a photo. A [`Skimmer`] holds only what it keeps, at most
 //!    [`MAX_KEPT`] bytes, so a thousand sign-ins fit in memory.
-//! 2. A value that is not kept is not parsed: the skimmer only looks for its end. So half a
-//!    surrogate pair or a number like `1e999` does not matter there. Nesting is limited
-//!    ([`MAX_DEPTH`]).
-//! 3. A kept value is not parsed here, either. Its reader does that, so that one wrong value does
-//!    not make the others unreadable.
+//! 2. Only the structure is checked, of kept members and others alike: brackets, keys, colons and
+//!    commas. So a value ends at the same byte, whether it is kept or not. What a string or a word
+//!    contains does not matter here: half a surrogate pair, a raw control character, a byte that is
+//!    not UTF-8, or a number like `1e999`. Nesting is limited ([`MAX_DEPTH`]).
+//! 3. A kept value is not parsed here. Its reader parses each value alone, so that one wrong value
+//!    does not make the others unreadable.
+//! 4. A byte order mark before the text is ignored, as RFC 8259 (section 8.1) allows.
 
-/// Limit of the kept members, in bytes.
+use std::collections::BTreeMap;
+
+/// Limit of the kept values, in bytes.
 const MAX_KEPT: usize = 64 * 1024;
 
 /// Limit of objects and arrays within each other.
@@ -16,6 +20,8 @@ const MAX_DEPTH: usize = 1_000;
 
 /// Limit of a kept key, in bytes. No needed key is so long, even if each letter is escaped.
 const MAX_KEY: usize = 256;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A needed member.
 #[derive(Debug)]
@@ -38,6 +44,17 @@ impl Needed {
     }
 }
 
+/// The needed members of an object. Of members with the same name, the last one.
+pub(super) type Members = BTreeMap<&'static str, Member>;
+
+/// The value of a needed member.
+pub(super) enum Member {
+    /// A string, a number or a word, as sent. Of an array, or of an object without needed members,
+    /// only the first byte: no reader wants them.
+    Value(Vec<u8>),
+    Object(Members),
+}
+
 /// Why a text cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unreadable {
@@ -51,34 +68,51 @@ pub(crate) enum Unreadable {
 
 /// A text that arrives in chunks.
 pub(super) struct Skimmer<'a> {
-    kept: Vec<u8>,
     state: State,
-    /// The needed members of the text.
-    root: &'a [Needed],
-    /// The needed members of each open object with such members.
-    objects: Vec<&'a [Needed]>,
-    /// The needed members of the value that is read or comes next.
-    members: &'a [Needed],
-    /// Whether the value that is read is kept.
-    is_kept: bool,
-    /// The number of open brackets of the value that is read.
-    depth: usize,
+    /// The open objects that can have needed members. The first one is the text.
+    objects: Vec<Open<'a>>,
+    /// The brackets that are open within them.
+    brackets: Vec<Bracket>,
     /// The key that is read, as it stands between its quotes.
     key: Vec<u8>,
+    /// The needed member whose value is read or comes next.
+    member: Option<&'a Needed>,
+    /// The value that is read, if it is needed.
+    value: Vec<u8>,
+    /// The number of bytes of all needed values.
+    kept: usize,
+    /// The needed members of the text, when it has ended.
+    members: Option<Members>,
+}
+
+struct Open<'a> {
+    name: &'static str,
+    needed: &'a [Needed],
+    members: Members,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    Array,
+    Object,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before a value.
-    Value,
+    /// Before the text, after so many bytes of a byte order mark.
+    Start {
+        marked: usize,
+    },
+    /// Before a value. The first value of an array can be missing.
+    Value {
+        is_first: bool,
+    },
     /// In a number or a word.
     Word,
-    /// In a string that is a value or a part of one.
+    /// In a string that is a value.
     Text {
         is_escaped: bool,
     },
-    /// Between the tokens of a value with brackets.
-    Brackets,
     /// After a value.
     End,
     /// Before a key. The first key of an object can be missing.
@@ -95,14 +129,14 @@ enum State {
 impl<'a> Skimmer<'a> {
     pub(super) fn new(needed: &'a [Needed]) -> Self {
         Self {
-            kept: Vec::new(),
-            state: State::Value,
-            root: needed,
-            objects: Vec::new(),
-            members: needed,
-            is_kept: true,
-            depth: 0,
+            state: State::Start { marked: 0 },
+            objects: vec![Open { name: "", needed, members: Members::new() }],
+            brackets: Vec::new(),
             key: Vec::new(),
+            member: None,
+            value: Vec::new(),
+            kept: 0,
+            members: None,
         }
     }
 
@@ -131,43 +165,39 @@ impl<'a> Skimmer<'a> {
         }
     }
 
-    /// Returns the kept members as JSON text, in the shape of the whole text.
-    pub(super) fn finish(self) -> Result<Vec<u8>, Unreadable> {
-        let is_complete = self.state == State::End && self.objects.is_empty();
-        is_complete.then_some(self.kept).ok_or(Unreadable::NotAnObject)
+    /// Returns the needed members.
+    pub(super) fn finish(self) -> Result<Members, Unreadable> {
+        self.members.ok_or(Unreadable::NotAnObject)
     }
 
     fn step(&mut self, byte: u8) -> Result<(), Unreadable> {
         let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         match self.state {
-            State::Value | State::End | State::Key { .. } | State::Colon if is_space => {}
-            State::Value => self.begin(byte)?,
-            State::Word if is_space || matches!(byte, b',' | b'}') => {
-                self.state = State::End;
+            State::Start { marked } => self.start(byte, marked, is_space)?,
+            State::Value { .. } | State::End | State::Key { .. } | State::Colon if is_space => {}
+            State::Value { is_first: true } if byte == b']' => self.close(byte)?,
+            State::Value { .. } => self.begin(byte)?,
+            State::Word if is_space || matches!(byte, b',' | b'}' | b']') => {
+                self.end();
                 self.step(byte)?;
+            }
+            State::Word if matches!(byte, b'"' | b':' | b'{' | b'[') => {
+                return Err(Unreadable::NotAnObject);
             }
             State::Word => self.keep(&[byte])?,
             State::Text { is_escaped } => {
                 self.keep(&[byte])?;
-                self.state = match byte {
-                    _ if is_escaped => State::Text { is_escaped: false },
-                    b'\\' => State::Text { is_escaped: true },
-                    b'"' if self.depth == 0 => State::End,
-                    b'"' => State::Brackets,
-                    _ => State::Text { is_escaped: false },
-                };
+                match byte {
+                    b'"' if !is_escaped => self.end(),
+                    _ => self.state = State::Text { is_escaped: !is_escaped && byte == b'\\' },
+                }
             }
-            State::Brackets => self.step_brackets(byte)?,
-            State::End => match (byte, self.objects.last()) {
-                (b',', Some(_)) => self.state = State::Key { is_first: false },
-                (b'}', Some(_)) => self.close()?,
-                _ => return Err(Unreadable::NotAnObject),
-            },
+            State::End => self.go_on(byte)?,
             State::Key { .. } if byte == b'"' => {
                 self.key.clear();
                 self.state = State::KeyText { is_escaped: false };
             }
-            State::Key { is_first: true } if byte == b'}' => self.close()?,
+            State::Key { is_first: true } if byte == b'}' => self.close(byte)?,
             State::KeyText { is_escaped: false } if byte == b'"' => self.state = State::Colon,
             State::KeyText { is_escaped } => {
                 if self.key.len() < MAX_KEY {
@@ -175,27 +205,40 @@ impl<'a> Skimmer<'a> {
                 }
                 self.state = State::KeyText { is_escaped: !is_escaped && byte == b'\\' };
             }
-            State::Colon if byte == b':' => self.choose()?,
+            State::Colon if byte == b':' => self.choose(),
             State::Key { .. } | State::Colon => return Err(Unreadable::NotAnObject),
+        }
+        Ok(())
+    }
+
+    /// Reads a byte before the text, which must be an object.
+    fn start(&mut self, byte: u8, marked: usize, is_space: bool) -> Result<(), Unreadable> {
+        let is_marked = marked == 0 || marked == BYTE_ORDER_MARK.len();
+        if BYTE_ORDER_MARK.get(marked) == Some(&byte) {
+            self.state = State::Start { marked: marked + 1 };
+        } else if is_marked && is_space {
+            self.state = State::Start { marked: BYTE_ORDER_MARK.len() };
+        } else if is_marked && byte == b'{' {
+            self.state = State::Key { is_first: true };
+        } else {
+            return Err(Unreadable::NotAnObject);
         }
         Ok(())
     }
 
     /// Reads the first byte of a value.
     fn begin(&mut self, byte: u8) -> Result<(), Unreadable> {
-        let is_root = self.objects.is_empty();
         match byte {
-            b'{' if !self.members.is_empty() => {
-                self.keep(b"{")?;
-                self.objects.push(self.members);
-                self.state = State::Key { is_first: true };
-            }
-            _ if is_root => return Err(Unreadable::NotAnObject),
+            b'{' => match self.member.filter(|needed| !needed.members.is_empty()) {
+                Some(needed) if self.brackets.is_empty() => {
+                    let Needed { name, members } = needed;
+                    self.objects.push(Open { name, needed: members, members: Members::new() });
+                    self.state = State::Key { is_first: true };
+                }
+                _ => self.open(byte, Bracket::Object, State::Key { is_first: true })?,
+            },
+            b'[' => self.open(byte, Bracket::Array, State::Value { is_first: true })?,
             b',' | b':' | b'}' | b']' => return Err(Unreadable::NotAnObject),
-            b'{' | b'[' => {
-                self.state = State::Brackets;
-                self.step_brackets(byte)?;
-            }
             _ => {
                 self.keep(&[byte])?;
                 self.state =
@@ -205,57 +248,79 @@ impl<'a> Skimmer<'a> {
         Ok(())
     }
 
-    fn step_brackets(&mut self, byte: u8) -> Result<(), Unreadable> {
+    fn open(&mut self, byte: u8, bracket: Bracket, state: State) -> Result<(), Unreadable> {
         self.keep(&[byte])?;
+        self.brackets.push(bracket);
+        if self.objects.len() + self.brackets.len() > MAX_DEPTH {
+            return Err(Unreadable::TooDeep);
+        }
+        self.state = state;
+        Ok(())
+    }
+
+    /// Reads a byte after a value.
+    fn go_on(&mut self, byte: u8) -> Result<(), Unreadable> {
         match byte {
-            b'"' => self.state = State::Text { is_escaped: false },
-            b'{' | b'[' => {
-                self.depth += 1;
-                if self.objects.len() + self.depth > MAX_DEPTH {
-                    return Err(Unreadable::TooDeep);
-                }
+            b',' if self.brackets.last() == Some(&Bracket::Array) => {
+                self.state = State::Value { is_first: false };
             }
-            b'}' | b']' => {
-                self.depth -= 1;
-                if self.depth == 0 {
-                    self.state = State::End;
-                }
-            }
-            _ => {}
+            b',' if !self.objects.is_empty() => self.state = State::Key { is_first: false },
+            b'}' | b']' => self.close(byte)?,
+            _ => return Err(Unreadable::NotAnObject),
         }
         Ok(())
     }
 
-    /// Decides after a key whether its value is kept.
-    fn choose(&mut self) -> Result<(), Unreadable> {
-        let known = self.objects.last().copied().unwrap_or(self.root);
-        let needed = known.iter().find(|needed| is_name(&self.key, needed.name));
-        self.is_kept = needed.is_some();
-        self.members = needed.map_or(&[], |needed| &needed.members);
-        self.state = State::Value;
-        let Some(needed) = needed else { return Ok(()) };
-        if self.kept.last() != Some(&b'{') {
-            self.keep(b",")?;
+    /// Closes the innermost object or array.
+    fn close(&mut self, byte: u8) -> Result<(), Unreadable> {
+        let closed = if byte == b'}' { Bracket::Object } else { Bracket::Array };
+        match self.brackets.pop() {
+            Some(open) if open == closed => self.end(),
+            None if closed == Bracket::Object => self.close_object()?,
+            _ => return Err(Unreadable::NotAnObject),
         }
-        self.keep(b"\"")?;
-        self.keep(needed.name.as_bytes())?;
-        self.keep(b"\":")
+        Ok(())
     }
 
-    /// Ends the innermost object.
-    fn close(&mut self) -> Result<(), Unreadable> {
-        self.objects.pop();
-        self.is_kept = true;
+    /// Closes the innermost object that can have needed members.
+    fn close_object(&mut self) -> Result<(), Unreadable> {
+        let Open { name, members, .. } = self.objects.pop().ok_or(Unreadable::NotAnObject)?;
+        match self.objects.last_mut() {
+            Some(parent) => _ = parent.members.insert(name, Member::Object(members)),
+            None => self.members = Some(members),
+        }
+        self.member = None;
         self.state = State::End;
-        self.keep(b"}")
+        Ok(())
+    }
+
+    /// Decides after a key whether its value is kept.
+    fn choose(&mut self) {
+        self.state = State::Value { is_first: false };
+        if self.brackets.is_empty() {
+            let known = self.objects.last().map_or(&[][..], |open| open.needed);
+            self.member = known.iter().find(|needed| is_name(&self.key, needed.name));
+        }
+    }
+
+    /// Ends a value.
+    fn end(&mut self) {
+        self.state = State::End;
+        if self.brackets.is_empty()
+            && let Some(needed) = self.member.take()
+            && let Some(open) = self.objects.last_mut()
+        {
+            open.members.insert(needed.name, Member::Value(std::mem::take(&mut self.value)));
+        }
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
-        if self.is_kept {
-            if self.kept.len() + bytes.len() > MAX_KEPT {
+        if self.member.is_some() && self.brackets.is_empty() {
+            self.kept += bytes.len();
+            if self.kept > MAX_KEPT {
                 return Err(Unreadable::TooMuchKept);
             }
-            self.kept.extend_from_slice(bytes);
+            self.value.extend_from_slice(bytes);
         }
         Ok(())
     }
