@@ -1,5 +1,6 @@
 //! Values and rules: pure, without clock or network.
 
+mod number;
 mod profile;
 mod request;
 

@@ -32,6 +32,7 @@ use common::{
     files::Files,
     tls::{self, TlsError},
 };
+use jiff::Timestamp;
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
     header::{AUTHORIZATION, HeaderValue},
@@ -47,7 +48,7 @@ use tokio::{
 use url::Url;
 
 use crate::{
-    domain::{Campuses, Deviation, Profile, SignIn},
+    domain::{Campuses, Deviation, Profile, SignIn, local_offset},
     metrics::{ClientOpen, Operation, Samples},
 };
 
@@ -244,7 +245,8 @@ impl SignInCalls<'_> {
             (StatusCode::OK, body) => body,
             (other, _) => return Err(SignInError::ProfileFetch(Fault::Status(other))),
         };
-        match answer::profile(body, &self.portal.config.campuses) {
+        let today = local_offset().to_datetime(Timestamp::now()).date();
+        match answer::profile(body, &self.portal.config.campuses, today) {
             Ok((profile, deviations)) => Ok(SignedIn { profile: Some(profile), deviations }),
             Err(Unusable::Failed(fault)) => Err(SignInError::ProfileFetch(Fault::Profile(fault))),
             Err(Unusable::NoProfile(fault)) => Err(SignInError::ProfileParse(fault)),

@@ -343,6 +343,48 @@ async fn a_byte_order_mark_before_an_answer_is_ignored() {
 }
 
 #[tokio::test]
+async fn a_whole_number_becomes_its_digits() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    for (sent, expected) in [
+        ("9.87654321E9", "9876543210"),
+        ("9876543210.0", "9876543210"),
+        ("12345678901234567890123", "12345678901234567890123"),
+        ("-0", "0"),
+        ("8.4", "8.4"),
+    ] {
+        let odd = format!("\"Mobile\":{sent},");
+        site.portal.script(&known.username, Operation::Profile, with(&odd));
+        let rest = json!({ "profile": true, "fields": ["mobile"] });
+        let answer = site.ask(&known, rest).await.expect(200);
+        assert_eq!(profile(&answer), format!(r#"{{"mobile":"{expected}"}}"#), "{sent}");
+    }
+    assert_eq!(site.scrape().await.count("/profileParseErrors/unexpected_value"), 0);
+}
+
+#[tokio::test]
+async fn an_impossible_date_of_birth_is_null() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let mut impossible = 0;
+    for (millis, expected) in [
+        ("1.1045178E12", r#""2005-01-01""#),
+        ("1104517800", "null"),
+        ("0", "null"),
+        ("4102425000000", "null"),
+    ] {
+        let odd = format!("\"DateOfBirth\":{millis},");
+        site.portal.script(&known.username, Operation::Profile, with(&odd));
+        let rest = json!({ "profile": true, "fields": ["dateOfBirth"] });
+        let answer = site.ask(&known, rest).await.expect(200);
+        assert_eq!(profile(&answer), format!(r#"{{"dateOfBirth":{expected}}}"#), "{millis}");
+        impossible += u64::from(expected == "null");
+        let scrape = site.scrape().await;
+        assert_eq!(scrape.count("/profileParseErrors/unexpected_value"), impossible);
+    }
+}
+
+#[tokio::test]
 async fn an_answer_above_the_limit_is_logged_as_too_long() {
     for (settings, length, is_read) in [
         (&[][..], 8 * 1024 * 1024 - 300, true),

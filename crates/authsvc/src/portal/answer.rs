@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use jiff::civil::Date;
 use reqwest::header::HeaderValue;
 
 use super::skim::{Member, Members, Needed, Skimmer, Unreadable};
@@ -147,10 +148,11 @@ impl From<ProfileFault> for Unusable {
     }
 }
 
-/// Reads the answer to the request for a profile.
+/// Reads the answer to the request for a profile, received on the day `today`.
 pub(super) fn profile(
     body: Body,
     campuses: &Campuses,
+    today: Date,
 ) -> Result<(Profile, Vec<Deviation>), Unusable> {
     let answer = body.map_err(ProfileFault::from)?;
     let message = text(answer.get(MESSAGE));
@@ -166,7 +168,7 @@ pub(super) fn profile(
     }
     let info = part(&answer, INFO)?.ok_or(ProfileFault::NoValue)?;
     let photo = part(&answer, PHOTO)?.unwrap_or_default();
-    let read = Profile::read(&info, &photo, campuses);
+    let read = Profile::read(&info, &photo, campuses, today);
     read.map_err(|NoProfile| ProfileFault::NoValue.into())
 }
 
