@@ -14,9 +14,9 @@
 //!    of the login before it answered. It changes nothing at the portal. `PORTAL_TIMEOUT` limits
 //!    each call with its repeat, from connecting to the last byte.
 //! 5. **At most `PORTAL_MAX_RESPONSE` of an answer is read**, and only with status 200. It is read
-//!    as it arrives, and only the needed members stay in memory: see `skim.rs`. The HTTP library
-//!    holds much more, so few long bodies are read at once ([`LONG_BODIES`]). A call whose body is
-//!    too long or cut off still counts as answered.
+//!    as it arrives, and only the needed members stay in memory: see `body.rs` and `skim.rs`.
+//!    The HTTP library holds much more, so few long bodies are read at once ([`LONG_BODIES`]). A
+//!    call whose body is too long or cut off still counts as answered.
 //! 6. **Every call is recorded in [`Samples`]**, also if the caller disconnects and the future is
 //!    dropped: see [`crate::metrics`].
 //! 7. **Errors never contain a part of an answer**, because they are logged.
@@ -35,7 +35,7 @@ use common::{
 use jiff::Timestamp;
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
-    header::{AUTHORIZATION, HeaderValue},
+    header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderValue},
     multipart::{Form, Part},
     redirect::Policy,
 };
@@ -43,7 +43,7 @@ use rustls::{ClientConfig, client::Resumption};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::{
     sync::{Semaphore, watch::Receiver},
-    time::timeout,
+    time::{Instant, timeout_at},
 };
 use url::Url;
 
@@ -53,14 +53,18 @@ use crate::{
 };
 
 mod answer;
+mod body;
 mod connects;
 mod drift;
+mod fault;
 mod names;
 mod skim;
 
-pub(crate) use answer::{BodyFault, LoginFault, ProfileFault, ReportedFailure};
+pub(crate) use answer::{LoginFault, ProfileFault};
+pub(crate) use fault::Fault;
 
-use answer::{Body, Unusable, login_skimmer, profile_skimmer};
+use answer::{Unusable, login_skimmer, profile_skimmer};
+use body::{Body, LONG_BODIES, read};
 use connects::{Connects, is_closed};
 use drift::DriftLog;
 use names::SharedLookup;
@@ -68,11 +72,8 @@ use skim::{Members, Skimmer};
 
 const CA_SETTING: &str = "PORTAL_CA_FILE (--portal-ca-file)";
 
-/// A body is long from this many bytes on.
-const LONG_BODY: u64 = 16 * 1024;
-
-/// Long bodies that are read at once. Meanwhile, the HTTP library holds up to 650 KiB of each.
-const LONG_BODIES: usize = 32;
+/// Most headers of an answer that are read. The HTTP library accepts 100 by default.
+const MAX_HEADERS: usize = 1_000;
 
 #[derive(Debug, Clone)]
 pub(crate) struct PortalConfig {
@@ -110,28 +111,6 @@ pub(crate) enum SignInError {
     /// The answer of the portal has no usable profile.
     #[error("the portal sent no usable profile")]
     ProfileParse(#[source] ProfileFault),
-}
-
-/// Why a call to the portal failed. Never contains a part of an answer.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
-    /// No URL of the portal is configured.
-    #[error("PORTAL_URL is not set")]
-    NotConfigured,
-    /// The HTTP client could not be built, or the portal sent no answer.
-    #[error("no answer")]
-    Unreachable(#[source] reqwest::Error),
-    #[error("no answer in time")]
-    TimedOut,
-    /// An unexpected HTTP status.
-    #[error("status {0}")]
-    Status(StatusCode),
-    /// The body of the answer to the login is not as expected.
-    #[error("unexpected answer: {0}")]
-    Login(LoginFault),
-    /// The body reports that the profile could not be fetched.
-    #[error("unexpected answer: {0}")]
-    Profile(ReportedFailure),
 }
 
 /// A successful sign-in.
@@ -194,6 +173,10 @@ impl Portal {
             .dns_resolver(Arc::clone(&self.names))
             .connector_layer(connects.clone())
             .http1_only()
+            .http1_max_headers(MAX_HEADERS)
+            .http1_allow_obsolete_multiline_headers_in_responses(true)
+            .http1_allow_spaces_after_header_name_in_responses(true)
+            .http1_ignore_invalid_headers_in_responses(true)
             .no_proxy()
             .redirect(Policy::none())
             .build()
@@ -231,20 +214,21 @@ impl SignInCalls<'_> {
             .text("instId", self.portal.config.institutes.clone());
         let request = self.post("MAcademy/mobile/mobilelogin/auth").multipart(form);
         let answer = self.call(Operation::Login, login_skimmer(), request.send()).await;
-        match answer.map_err(SignInError::Login)? {
+        let Answer { status, body } = answer.map_err(SignInError::Login)?;
+        match (status, body) {
             (StatusCode::OK, body) => Ok(body),
             (StatusCode::UNAUTHORIZED, _) => Err(SignInError::Rejected),
-            (other, _) => Err(SignInError::Login(Fault::Status(other))),
+            (status, _) => Err(SignInError::Login(Fault::Status(status))),
         }
     }
 
     async fn profile(&self, bearer: &HeaderValue) -> Result<SignedIn, SignInError> {
         let answer =
             self.call(Operation::ProfileFetch, profile_skimmer(), self.dispatch(bearer)).await;
-        let body = match answer.map_err(SignInError::ProfileFetch)? {
-            (StatusCode::OK, body) => body,
-            (other, _) => return Err(SignInError::ProfileFetch(Fault::Status(other))),
-        };
+        let Answer { status, body } = answer.map_err(SignInError::ProfileFetch)?;
+        if status != StatusCode::OK {
+            return Err(SignInError::ProfileFetch(Fault::Status(status)));
+        }
         let today = local_offset().to_datetime(Timestamp::now()).date();
         match answer::profile(body, &self.portal.config.campuses, today) {
             Ok((profile, deviations)) => Ok(SignedIn { profile: Some(profile), deviations }),
@@ -273,66 +257,49 @@ impl SignInCalls<'_> {
 
     fn post(&self, path: &str) -> RequestBuilder {
         let base = self.url.as_str().trim_end_matches('/');
-        self.client.post(format!("{base}/{path}")).header("X-Client-Type", "MOBILE")
+        let request = self.client.post(format!("{base}/{path}"));
+        request.header("X-Client-Type", "MOBILE").header(ACCEPT_ENCODING, "identity")
     }
 
-    /// Returns the status and the needed members of an answer. Only a body with status 200 is read.
+    /// Sends a request and reads the answer.
     async fn call(
         &self,
         operation: Operation,
         skimmer: Skimmer<'_>,
         sending: impl Future<Output = Result<Response, reqwest::Error>>,
-    ) -> Result<(StatusCode, Body), Fault> {
-        let Portal { config, long_bodies, .. } = self.portal;
+    ) -> Result<Answer, Fault> {
         let call = self.samples.call(operation);
-        let exchange = async {
-            let response = sending.await?;
+        let deadline = Instant::now() + self.portal.config.timeout;
+        let answer = async {
+            let response = timeout_at(deadline, sending).await.map_err(|_| Fault::TimedOut)?;
+            let response = response.map_err(Fault::Unreachable)?;
             let status = response.status();
-            let body = match status {
-                StatusCode::OK => read(response, skimmer, config.max_response, long_bodies).await,
-                _ => Ok(Members::new()),
-            };
-            Ok((status, body))
+            let body = timeout_at(deadline, self.body(response, skimmer)).await;
+            let body = body.map_err(|_| Fault::TimedOut)?;
+            Ok(Answer { status, body })
         };
-        match timeout(config.timeout, exchange).await {
-            Ok(Ok((status, body))) => {
-                call.answered(status.as_u16());
-                Ok((status, body))
-            }
-            Ok(Err(error)) => {
-                call.failed();
-                Err(Fault::Unreachable(error))
-            }
-            Err(_) => {
-                call.failed();
-                Err(Fault::TimedOut)
-            }
+        let answer = answer.await;
+        match &answer {
+            Ok(Answer { status, .. }) => call.answered(status.as_u16()),
+            Err(_) => call.failed(),
         }
+        answer
+    }
+
+    /// Reads the needed members. Of an answer with any other status than 200, nothing is read.
+    async fn body(&self, response: Response, skimmer: Skimmer<'_>) -> Body {
+        let Portal { config, long_bodies, .. } = self.portal;
+        if response.status() != StatusCode::OK {
+            return Ok(Members::new());
+        }
+        read(response, skimmer, config.max_response, long_bodies).await
     }
 }
 
-/// Reads at most `limit` bytes of a body. Waits for a permit when it is long.
-async fn read(
-    mut response: Response,
-    mut skimmer: Skimmer<'_>,
-    limit: u64,
-    long_bodies: &Semaphore,
-) -> Body {
-    let announced = response.content_length().unwrap_or(0);
-    let (mut length, mut permit) = (0_u64, None);
-    loop {
-        if permit.is_none() && announced.max(length) >= LONG_BODY {
-            permit = long_bodies.acquire().await.ok();
-        }
-        let chunk = response.chunk().await.map_err(|_| BodyFault::CutOff)?;
-        let Some(chunk) = chunk else { break };
-        length = length.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
-        if length > limit {
-            return Err(BodyFault::TooLarge);
-        }
-        skimmer.push(&chunk)?;
-    }
-    Ok(skimmer.finish()?)
+/// What is read of an answer.
+struct Answer {
+    status: StatusCode,
+    body: Body,
 }
 
 /// A form field that is wiped after it is sent.
@@ -346,65 +313,4 @@ fn secret_part(secret: &SecretString) -> Part {
     }
 
     Part::stream(Bytes::from_owner(Wiped(secret.clone())))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{future::pending, iter, sync::LazyLock};
-
-    use futures_util::{FutureExt as _, StreamExt as _, future, stream};
-    use reqwest::Body as Sent;
-
-    use super::{skim::Needed, *};
-
-    static NEEDED: LazyLock<[Needed; 1]> = LazyLock::new(|| [Needed::value("kept")]);
-
-    /// An answer with so many chunks of 4 KiB. Without an end, more may follow.
-    fn answer(chunks: usize, has_end: bool) -> Response {
-        let start = iter::once(Bytes::from_static(br#"{"kept":1,"long":""#));
-        let filler = iter::repeat_n(Bytes::from(vec![b'x'; 4096]), chunks);
-        let sent = stream::iter(start.chain(filler)).map(Ok::<_, std::io::Error>);
-        let end = if has_end {
-            future::ready(Ok(Bytes::from_static(br#""}"#))).left_future()
-        } else {
-            pending().right_future()
-        };
-        let body = Sent::wrap_stream(sent.chain(stream::once(end)));
-        Response::from(http::Response::new(body))
-    }
-
-    fn read_with(
-        long_bodies: &Semaphore,
-        answer: Response,
-    ) -> impl Future<Output = Body> + use<'_> {
-        read(answer, Skimmer::new(&*NEEDED), 1 << 20, long_bodies)
-    }
-
-    #[tokio::test]
-    async fn a_long_body_waits_while_others_are_read() {
-        let long_bodies = Semaphore::new(1);
-        let mut first = Box::pin(read_with(&long_bodies, answer(5, false)));
-        assert!(first.as_mut().now_or_never().is_none());
-        assert_eq!(long_bodies.available_permits(), 0);
-        let mut second = Box::pin(read_with(&long_bodies, answer(5, true)));
-        assert!(second.as_mut().now_or_never().is_none());
-        assert!(read_with(&long_bodies, answer(3, true)).now_or_never().unwrap().is_ok());
-        drop(first);
-        assert!(second.now_or_never().unwrap().is_ok());
-        assert_eq!(long_bodies.available_permits(), 1);
-    }
-
-    #[tokio::test]
-    async fn a_body_with_an_announced_length_waits_before_it_is_read() {
-        let announced = |length: usize| {
-            let text = format!(r#"{{"kept":"{}"}}"#, "x".repeat(length));
-            Response::from(http::Response::new(Sent::from(text)))
-        };
-        let none = Semaphore::new(0);
-        assert!(read_with(&none, announced(1 << 10)).now_or_never().unwrap().is_ok());
-        let mut waiting = Box::pin(read_with(&none, announced(32 << 10)));
-        assert!(waiting.as_mut().now_or_never().is_none());
-        none.add_permits(1);
-        assert!(waiting.now_or_never().unwrap().is_ok());
-    }
 }

@@ -6,6 +6,7 @@ mod interruptions;
 mod isolation;
 mod login;
 mod metrics;
+mod odd_answers;
 mod operations;
 mod pages;
 mod probe;

@@ -6,7 +6,10 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use reqwest::header::HeaderValue;
 
-use super::skim::{Member, Members, Needed, Skimmer, Unreadable};
+use super::{
+    body::{Body, BodyFault},
+    skim::{Member, Members, Needed, Skimmer},
+};
 use crate::domain::{
     Anomaly, Campuses, Deviation, NoProfile, Profile, Record, info_keys, photo_keys,
 };
@@ -42,20 +45,6 @@ pub(super) fn login_skimmer() -> Skimmer<'static> {
 pub(super) fn profile_skimmer() -> Skimmer<'static> {
     Skimmer::new(&*OF_PROFILE)
 }
-
-/// Why a body cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BodyFault {
-    #[error("the answer is longer than PORTAL_MAX_RESPONSE")]
-    TooLarge,
-    #[error("the answer was cut off")]
-    CutOff,
-    #[error("{0}")]
-    Unreadable(#[from] Unreadable),
-}
-
-/// The needed members of an answer.
-pub(super) type Body = Result<Members, BodyFault>;
 
 /// The answer to a successful login.
 pub(super) struct SignedIn {

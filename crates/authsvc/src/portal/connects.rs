@@ -1,9 +1,7 @@
 //! Counts connections, to know whether a request used the connection of an earlier one.
 
 use std::{
-    error::Error,
     io,
-    iter::successors,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -12,6 +10,8 @@ use std::{
 };
 
 use tower::{Layer, Service};
+
+use super::fault::chain;
 
 /// The number of connections that one client has opened.
 #[derive(Debug, Clone, Default)]
@@ -55,8 +55,7 @@ impl<S: Service<R>, R> Service<R> for CountConnects<S> {
 
 /// Whether a request failed because the other side closed the connection before it answered.
 pub(super) fn is_closed(error: &reqwest::Error) -> bool {
-    let error: &(dyn Error + 'static) = error;
-    successors(Some(error), |&error| error.source()).any(|error| {
+    chain(error).any(|error| {
         let is_incomplete = |error: &hyper::Error| error.is_incomplete_message();
         let is_lost = |error: &io::Error| {
             use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};

@@ -7,6 +7,7 @@ use std::{
 };
 
 use axum::{body::Body, response::Response};
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use hyper::{Request, body::Incoming, service::service_fn};
 use rustls::HandshakeKind;
@@ -25,7 +26,7 @@ use crate::{
     controller::Controller,
     delivery::{BrokenOff, Reply},
     honest,
-    script::{Delivery, Tls},
+    script::{Content, Delivery, Tls},
 };
 
 /// A TLS record with the fatal alert `handshake_failure`.
@@ -59,6 +60,8 @@ struct State {
     user: String,
     /// The delivery of the latest answer, which decides how the connection ends.
     delivery: Delivery,
+    /// The whole response, if the delivery is [`Delivery::Raw`].
+    raw: Bytes,
 }
 
 impl Connection {
@@ -82,12 +85,17 @@ impl Connection {
         state.user.clone()
     }
 
-    fn set_delivery(&self, delivery: Delivery) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).delivery = delivery;
+    fn set_delivery(&self, delivery: Delivery, body: &Content) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.delivery = delivery;
+        if delivery == Delivery::Raw {
+            state.raw = body.clone().into_bytes();
+        }
     }
 
-    fn delivery(&self) -> Delivery {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).delivery
+    fn delivery(&self) -> (Delivery, Bytes) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.delivery, state.raw.clone())
     }
 }
 
@@ -169,16 +177,23 @@ async fn answer(
         None => honest::answer(controller, &call),
     };
     headers.extend(behaviour.headers);
-    connection.set_delivery(behaviour.delivery);
+    connection.set_delivery(behaviour.delivery, &answer.body);
     Reply { answer, headers, call: underway }.deliver(behaviour.delivery).await
 }
 
 /// Ends a connection whose answer stays incomplete.
-async fn end(mut stream: TlsStream<TcpStream>, delivery: Delivery) -> std::io::Result<()> {
+async fn end(
+    mut stream: TlsStream<TcpStream>,
+    (delivery, raw): (Delivery, Bytes),
+) -> std::io::Result<()> {
     match delivery {
         Delivery::ResetBefore | Delivery::ResetMidway => stream.get_ref().0.set_zero_linger(),
         Delivery::NotHttp => {
             stream.write_all(b"220 this is no web server\r\n").await?;
+            stream.shutdown().await
+        }
+        Delivery::Raw => {
+            stream.write_all(&raw).await?;
             stream.shutdown().await
         }
         _ => stream.shutdown().await,

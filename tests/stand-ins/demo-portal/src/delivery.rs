@@ -44,6 +44,10 @@ impl Reply {
         let body = self.answer.body.into_bytes();
         let announced = match delivery {
             Delivery::Hang => future::pending().await,
+            Delivery::Raw => {
+                self.call.end(Outcome::Answered);
+                return Err(BrokenOff);
+            }
             Delivery::ResetBefore | Delivery::CloseBefore | Delivery::NotHttp => {
                 self.call.end(Outcome::BrokenOff);
                 return Err(BrokenOff);

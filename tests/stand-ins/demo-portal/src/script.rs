@@ -92,6 +92,11 @@ impl Behaviour {
         Self { answer, ..Self::default() }
     }
 
+    /// Sends a whole response, head included, which can break every rule of HTTP.
+    pub fn raw(response: impl Into<Content>) -> Self {
+        Self::answer(200, response).delivered(Delivery::Raw)
+    }
+
     /// Answers 302 with the path of `operation` as the location.
     pub fn redirect(operation: Operation) -> Self {
         Self::answer(302, "").header("location", operation.path())
@@ -207,6 +212,9 @@ pub enum Delivery {
     CloseBefore,
     /// Bytes that are not HTTP.
     NotHttp,
+    /// The body of the answer as the whole response, which begins with its own head. Then a proper
+    /// end of TLS.
+    Raw,
 }
 
 /// The TLS handshake of a connection. The default is [`Tls::Valid`].

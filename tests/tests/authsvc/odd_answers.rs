@@ -1,0 +1,114 @@
+//! Answers of the portal that are almost right: what a proxy, a firewall or another server changes
+//! on the way must not keep students out.
+
+use std::io::Write as _;
+
+use blackbox::{
+    authsvc::{Credentials, Site},
+    http::Answer,
+};
+use demo_portal::{ANYONE, Behaviour, Operation};
+use flate2::{
+    Compression,
+    write::{GzEncoder, ZlibEncoder},
+};
+use serde_json::json;
+
+const LOGIN: &str = r#"{"mobileJsonObject":{"login":"SUCCESS"},"accessToken":"t"}"#;
+const PROFILE: &str = r#"{"MESSAGE":"SUCCESS","STUDENT_INFO":{"SRN":"s"}}"#;
+
+/// Scripts both answers, and asks for the SRN. The portal has not issued the token of [`LOGIN`], and
+/// does not know its user on a new connection.
+async fn ask_srn(site: &Site, known: &Credentials, [login, profile]: [Behaviour; 2]) -> Answer {
+    site.portal.script(&known.username, Operation::Login, login);
+    for user in [ANYONE, &known.username] {
+        site.portal.script(user, Operation::Profile, profile.clone());
+    }
+    site.ask(known, json!({ "profile": true, "fields": ["srn"] })).await
+}
+
+fn has_srn(answer: Answer) {
+    let answer = answer.expect(200);
+    assert!(answer.text().contains(r#""profile":{"srn":"s"}"#), "{answer:?}");
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn deflate(text: &str) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_decoded_although_nobody_asked_for_it() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    for (coding, compress) in
+        [("gzip", gzip as fn(&str) -> Vec<u8>), ("x-gzip", gzip), ("deflate", deflate)]
+    {
+        let compressed =
+            |text| Behaviour::answer(200, compress(text)).header("content-encoding", coding);
+        has_srn(ask_srn(&site, &known, [LOGIN, PROFILE].map(compressed)).await);
+    }
+    for call in site.portal.received(&known.username) {
+        assert_eq!(call.header("accept-encoding"), Some("identity"));
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_answer_that_cannot_be_read_is_named_in_the_log() {
+    let site = Site::with(&[("PORTAL_MAX_RESPONSE", "1MiB")]).await;
+    let known = site.student();
+    let bomb = gzip(&format!(r#"{{"x":"{}"}}"#, " ".repeat(1 << 20)));
+    assert!(bomb.len() < 4096);
+    for (coding, body, cause) in [
+        ("br", b"\x0b\x02\x80{}\x03".to_vec(), "a content coding other than gzip and deflate"),
+        ("gzip", LOGIN.into(), "the compressed answer is damaged"),
+        ("gzip", gzip(LOGIN)[..20].to_vec(), "the compressed answer is damaged"),
+        ("gzip", bomb, "longer than PORTAL_MAX_RESPONSE"),
+    ] {
+        let answer = Behaviour::answer(200, body).header("content-encoding", coding);
+        site.portal.script(&known.username, Operation::Login, answer);
+        let _ = site.sign_in(&known).await.expect(502);
+        site.process().logged(|line| line.contains(cause)).await;
+    }
+    let scrape = site.scrape().await;
+    assert_eq!(scrape.count("/upstream/login/responsesByStatus/200"), 4);
+}
+
+/// A whole response with these lines in its head.
+fn raw(lines: &str, body: &str) -> Behaviour {
+    let length = body.len();
+    Behaviour::raw(format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: {length}\r\n\r\n{body}"))
+}
+
+#[tokio::test]
+async fn odd_heads_are_read_as_browsers_read_them() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let many = |count: usize| (0..count).map(|n| format!("X-{n}: {n}\r\n")).collect::<String>();
+    for (case, lines) in [
+        ("101 headers", many(101)),
+        ("900 headers", many(900)),
+        ("a folded header", "X-Folded: one\r\n two\r\n\tthree\r\n".to_owned()),
+        ("a name with a space", "Not A Name: 1\r\n".to_owned()),
+        ("a name with other characters", "X(1): 1\r\nX@: 1\r\n\u{e9}: 1\r\n".to_owned()),
+        ("no name", ": 1\r\n".to_owned()),
+        ("no colon", "nothing\r\n".to_owned()),
+        ("a space before the colon", "X-Space : 1\r\n".to_owned()),
+        ("a value that is not UTF-8 text", "X-Value: \u{e9}\u{80}\r\n".to_owned()),
+    ] {
+        let answers = [LOGIN, PROFILE].map(|body| raw(&lines, body));
+        let answer = ask_srn(&site, &known, answers).await;
+        assert_eq!(answer.status, 200, "{case}");
+        has_srn(answer);
+    }
+    let too_many = raw(&many(1_001), LOGIN);
+    site.portal.script(&known.username, Operation::Login, too_many);
+    let _ = site.sign_in(&known).await.expect(502);
+}
