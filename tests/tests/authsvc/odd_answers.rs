@@ -1,13 +1,13 @@
 //! Answers of the portal that are almost right: what a proxy, a firewall or another server changes
 //! on the way must not keep students out.
 
-use std::io::Write as _;
+use std::{io::Write as _, net::TcpListener};
 
 use blackbox::{
-    authsvc::{Credentials, Site},
+    authsvc::{Credentials, Service, Site},
     http::Answer,
 };
-use demo_portal::{ANYONE, Behaviour, Operation};
+use demo_portal::{ANYONE, Behaviour, Delivery, Operation, Tls};
 use flate2::{
     Compression,
     write::{GzEncoder, ZlibEncoder},
@@ -111,4 +111,46 @@ async fn odd_heads_are_read_as_browsers_read_them() {
     let too_many = raw(&many(1_001), LOGIN);
     site.portal.script(&known.username, Operation::Login, too_many);
     let _ = site.sign_in(&known).await.expect(502);
+}
+
+#[tokio::test]
+async fn a_log_line_begins_with_a_short_cause() {
+    let starts_with = |cause: &str| {
+        let start = format!("request answered cause={cause}");
+        move |line: &str| line.contains(&start) && line.contains("request.id=")
+    };
+    let site = Site::with(&[("PORTAL_TIMEOUT", "3s"), ("LOG_FORMAT", "text")]).await;
+    let known = site.student();
+    for (delivery, cause) in [
+        (Delivery::ResetBefore, "connection reset: "),
+        (Delivery::CloseBefore, "connection closed: "),
+        (Delivery::NotHttp, "not HTTP: "),
+        (Delivery::Hang, "no answer in time "),
+    ] {
+        site.portal.script(&known.username, Operation::Login, Behaviour::from(delivery));
+        let _ = site.sign_in(&known).await.expect(502);
+        site.process().logged(starts_with(cause)).await;
+    }
+    site.portal.script(&known.username, Operation::Login, Behaviour::answer(503, ""));
+    let _ = site.sign_in(&known).await.expect(502);
+    site.process().logged(starts_with("status 503 ")).await;
+    for (tls, cause) in
+        [(Tls::UnknownAuthority, "certificate refused: "), (Tls::Refuse, "TLS handshake failed: ")]
+    {
+        site.portal.script_tls(tls);
+        let _ = site.sign_in(&known).await.expect(502);
+        site.process().logged(starts_with(cause)).await;
+    }
+
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (url, cause) in [
+        (format!("https://{free}"), "connection refused: "),
+        ("https://nobody.invalid".to_owned(), "name not found: "),
+    ] {
+        let service = Service::with(&[("PORTAL_URL", &url), ("LOG_FORMAT", "text")]).await;
+        let _ = service.sign_in("zoe", "opensesame", json!({})).await.expect(502);
+        let host = url.trim_start_matches("https://").to_owned();
+        let begins = starts_with(cause);
+        service.process().logged(|line| begins(line) && line.contains(&host)).await;
+    }
 }

@@ -1,10 +1,18 @@
-//! Why a call to the portal failed.
+//! Why a call to the portal failed. The text of a fault begins with a short cause, because it begins
+//! the log line of the request.
 
-use std::{error::Error, iter::successors};
+use std::{
+    error::Error,
+    io::{self, ErrorKind},
+    iter::successors,
+};
 
 use reqwest::StatusCode;
 
-use super::answer::{LoginFault, ReportedFailure};
+use super::{
+    answer::{LoginFault, ReportedFailure},
+    names::NameNotFound,
+};
 
 /// Why a call to the portal failed. Never contains a part of an answer.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +21,7 @@ pub(crate) enum Fault {
     #[error("PORTAL_URL is not set")]
     NotConfigured,
     /// The HTTP client could not be built, or the portal sent no answer.
-    #[error("no answer")]
+    #[error("{}", short(.0))]
     Unreachable(#[source] reqwest::Error),
     #[error("no answer in time")]
     TimedOut,
@@ -33,4 +41,36 @@ pub(super) fn chain<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     successors(Some(error), |&error| error.source())
+}
+
+/// Why no answer came, in a few words.
+fn short(error: &reqwest::Error) -> String {
+    let text = chain(error).find_map(|error| {
+        if error.is::<NameNotFound>() {
+            return Some("name not found".to_owned());
+        }
+        match (error.downcast_ref::<io::Error>(), error.downcast_ref::<hyper::Error>()) {
+            (Some(error), _) => io_cause(error),
+            (_, Some(error)) if error.is_incomplete_message() => {
+                Some("connection closed".to_owned())
+            }
+            (_, Some(error)) if error.is_parse() => Some("not HTTP".to_owned()),
+            _ => None,
+        }
+    });
+    text.unwrap_or_else(|| "no answer".to_owned())
+}
+
+/// An error of the operating system, or of TLS within one or two others.
+fn io_cause(error: &io::Error) -> Option<String> {
+    let Some(inner) = error.get_ref() else { return Some(error.kind().to_string()) };
+    if let Some(inner) = inner.downcast_ref::<io::Error>() {
+        return io_cause(inner);
+    }
+    match inner.downcast_ref::<rustls::Error>() {
+        Some(rustls::Error::InvalidCertificate(_)) => Some("certificate refused".to_owned()),
+        Some(_) => Some("TLS handshake failed".to_owned()),
+        None if error.kind() == ErrorKind::Other => None,
+        None => Some(error.kind().to_string()),
+    }
 }

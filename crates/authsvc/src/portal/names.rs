@@ -31,6 +31,11 @@ struct Lookup {
     addresses: Shared<BoxFuture<'static, Found>>,
 }
 
+/// The name of the portal has no address.
+#[derive(Debug, thiserror::Error)]
+#[error("the name cannot be looked up")]
+pub(super) struct NameNotFound(#[source] Arc<io::Error>);
+
 type Found = Result<Arc<[SocketAddr]>, Arc<io::Error>>;
 
 impl Lookup {
@@ -68,7 +73,7 @@ impl Resolve for SharedLookup {
     fn resolve(&self, name: Name) -> Resolving {
         let lookup = self.lookup(name.as_str());
         Box::pin(async move {
-            let addresses = lookup.addresses.await?;
+            let addresses = lookup.addresses.await.map_err(NameNotFound)?;
             let addresses: Vec<_> = addresses.iter().copied().collect();
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })

@@ -191,12 +191,12 @@ fn log(request: &Observed, status: StatusCode, latency: Duration, cause: Option<
     macro_rules! line {
         ($level:ident $(, $cause:ident)?) => {
             tracing::$level!(
+                $(cause = %$cause,)?
                 request.id = id,
                 http.method = method,
                 http.route = route,
                 http.status = status,
                 duration_us,
-                $(cause = %$cause,)?
                 "request answered"
             )
         };
