@@ -67,6 +67,7 @@ use answer::{Unusable, login_skimmer, profile_skimmer};
 use body::{Body, LONG_BODIES, read};
 use connects::{Connects, is_closed};
 use drift::DriftLog;
+use fault::pause;
 use names::SharedLookup;
 use skim::{Members, Skimmer};
 
@@ -214,20 +215,20 @@ impl SignInCalls<'_> {
             .text("instId", self.portal.config.institutes.clone());
         let request = self.post("MAcademy/mobile/mobilelogin/auth").multipart(form);
         let answer = self.call(Operation::Login, login_skimmer(), request.send()).await;
-        let Answer { status, body } = answer.map_err(SignInError::Login)?;
+        let Answer { status, retry_after, body } = answer.map_err(SignInError::Login)?;
         match (status, body) {
             (StatusCode::OK, body) => Ok(body),
             (StatusCode::UNAUTHORIZED, _) => Err(SignInError::Rejected),
-            (status, _) => Err(SignInError::Login(Fault::Status(status))),
+            (status, _) => Err(SignInError::Login(Fault::Status { status, retry_after })),
         }
     }
 
     async fn profile(&self, bearer: &HeaderValue) -> Result<SignedIn, SignInError> {
         let answer =
             self.call(Operation::ProfileFetch, profile_skimmer(), self.dispatch(bearer)).await;
-        let Answer { status, body } = answer.map_err(SignInError::ProfileFetch)?;
+        let Answer { status, retry_after, body } = answer.map_err(SignInError::ProfileFetch)?;
         if status != StatusCode::OK {
-            return Err(SignInError::ProfileFetch(Fault::Status(status)));
+            return Err(SignInError::ProfileFetch(Fault::Status { status, retry_after }));
         }
         let today = local_offset().to_datetime(Timestamp::now()).date();
         match answer::profile(body, &self.portal.config.campuses, today) {
@@ -274,9 +275,10 @@ impl SignInCalls<'_> {
             let response = timeout_at(deadline, sending).await.map_err(|_| Fault::TimedOut)?;
             let response = response.map_err(Fault::Unreachable)?;
             let status = response.status();
+            let retry_after = pause(status, response.headers(), Timestamp::now());
             let body = timeout_at(deadline, self.body(response, skimmer)).await;
             let body = body.map_err(|_| Fault::TimedOut)?;
-            Ok(Answer { status, body })
+            Ok(Answer { status, retry_after, body })
         };
         let answer = answer.await;
         match &answer {
@@ -299,6 +301,8 @@ impl SignInCalls<'_> {
 /// What is read of an answer.
 struct Answer {
     status: StatusCode,
+    /// Seconds that callers should wait.
+    retry_after: Option<u64>,
     body: Body,
 }
 

@@ -109,7 +109,7 @@ fn unexpected(fault: Fault) -> String {
         Fault::NotConfigured | Fault::Unreachable(_) | Fault::TimedOut => {
             "no connection, TLS failure or time-out"
         }
-        Fault::Status(_) => "another status",
+        Fault::Status { .. } => "another status",
         Fault::Login(LoginFault::NoToken | LoginFault::Token) => {
             "200 and SUCCESS, but no usable accessToken"
         }

@@ -7,7 +7,7 @@ use blackbox::{
     authsvc::{Credentials, Service, Site},
     http::Answer,
 };
-use demo_portal::{ANYONE, Behaviour, Delivery, Operation, Tls};
+use demo_portal::{ANYONE, Behaviour, Delivery, Operation, Script, Tls};
 use flate2::{
     Compression,
     write::{GzEncoder, ZlibEncoder},
@@ -111,6 +111,36 @@ async fn odd_heads_are_read_as_browsers_read_them() {
     let too_many = raw(&many(1_001), LOGIN);
     site.portal.script(&known.username, Operation::Login, too_many);
     let _ = site.sign_in(&known).await.expect(502);
+}
+
+#[tokio::test]
+async fn callers_get_the_pause_that_the_portal_asks_for() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    for (status, value, expected) in [
+        (503, Some("60"), Some("60")),
+        (429, Some("1"), Some("1")),
+        (503, Some("0"), Some("1")),
+        (429, Some("86400"), Some("300")),
+        (503, Some("Tue, 31 Dec 2199 23:59:59 GMT"), Some("300")),
+        (503, Some("Thu, 01 Jan 1998 00:00:00 GMT"), Some("1")),
+        (503, Some("soon"), None),
+        (503, None, None),
+        (500, Some("60"), None),
+        (302, Some("60"), None),
+    ] {
+        let mut busy = Behaviour::answer(status, "later");
+        if let Some(value) = value {
+            busy = busy.header("retry-after", value);
+        }
+        for operation in [Operation::Login, Operation::Profile] {
+            site.portal.script(&known.username, operation, Script::queue([busy.clone()]));
+            let answer = site.profile(&known).await.expect(502);
+            assert_eq!(answer.header("retry-after"), expected, "{status} {value:?}");
+        }
+    }
+    site.portal.script(&known.username, Operation::Login, Behaviour::answer(200, "{}"));
+    assert_eq!(site.profile(&known).await.expect(502).header("retry-after"), None);
 }
 
 #[tokio::test]

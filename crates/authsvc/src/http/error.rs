@@ -109,9 +109,10 @@ impl IntoResponse for Error {
                 (StatusCode::INTERNAL_SERVER_ERROR, Type::Internal, internal)
             }
         };
-        let retry = match self {
+        let retry = match &self {
             Self::Busy => Some(1),
             Self::RateLimited(refused) => Some(refused.retry_after),
+            Self::Upstream(fault) | Self::ProfileFetch(fault) => fault.retry_after(),
             _ => None,
         };
         let closes_connection = matches!(self, Self::NoMemory);
