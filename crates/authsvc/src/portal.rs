@@ -13,8 +13,8 @@
 //! 4. **Only the request for a profile is repeated**, once, if the portal has closed the connection
 //!    of the login before it answered. It changes nothing at the portal. `PORTAL_TIMEOUT` limits
 //!    each call with its repeat, from connecting to the last byte.
-//! 5. **At most `PORTAL_MAX_RESPONSE` of an answer is read**, and only with status 200. It is read
-//!    as it arrives, and only the needed members stay in memory: see `body.rs` and `skim.rs`.
+//! 5. **At most `PORTAL_MAX_RESPONSE` of an answer is read**, and only with status 200 or 401. It is
+//!    read as it arrives, and only the needed members stay in memory: see `body.rs` and `skim.rs`.
 //!    The HTTP library holds much more, so few long bodies are read at once ([`LONG_BODIES`]). A
 //!    call whose body is too long or cut off still counts as answered.
 //! 6. **Every call is recorded in [`Samples`]**, also if the caller disconnects and the future is
@@ -61,6 +61,7 @@ mod names;
 mod skim;
 
 pub(crate) use answer::{LoginFault, ProfileFault};
+pub(crate) use body::BodyFault;
 pub(crate) use fault::Fault;
 
 use answer::{Unusable, login_skimmer, profile_skimmer};
@@ -103,6 +104,10 @@ pub(crate) enum SignInError {
     /// The username or the password is wrong.
     #[error("the portal rejected the credentials")]
     Rejected,
+    /// The answer is 401, but its body is not a JSON object. Perhaps a firewall has answered in
+    /// place of the portal, so the credentials may be right.
+    #[error("the answer rejected the credentials, but is not the portal's")]
+    Doubtful(#[source] BodyFault),
     /// The portal could not be reached, or answered the login unexpectedly.
     #[error("the login failed")]
     Login(#[source] Fault),
@@ -218,7 +223,11 @@ impl SignInCalls<'_> {
         let Answer { status, retry_after, body } = answer.map_err(SignInError::Login)?;
         match (status, body) {
             (StatusCode::OK, body) => Ok(body),
-            (StatusCode::UNAUTHORIZED, _) => Err(SignInError::Rejected),
+            (StatusCode::UNAUTHORIZED, Ok(_)) => Err(SignInError::Rejected),
+            (StatusCode::UNAUTHORIZED, Err(fault)) => {
+                self.portal.drift.report_rejection(fault);
+                Err(SignInError::Doubtful(fault))
+            }
             (status, _) => Err(SignInError::Login(Fault::Status { status, retry_after })),
         }
     }
@@ -276,8 +285,12 @@ impl SignInCalls<'_> {
             let response = response.map_err(Fault::Unreachable)?;
             let status = response.status();
             let retry_after = pause(status, response.headers(), Timestamp::now());
-            let body = timeout_at(deadline, self.body(response, skimmer)).await;
-            let body = body.map_err(|_| Fault::TimedOut)?;
+            let body = match timeout_at(deadline, self.body(response, skimmer)).await {
+                Ok(body) => body,
+                // Its status is enough.
+                Err(_) if status == StatusCode::UNAUTHORIZED => Err(BodyFault::CutOff),
+                Err(_) => return Err(Fault::TimedOut),
+            };
             Ok(Answer { status, retry_after, body })
         };
         let answer = answer.await;
@@ -288,12 +301,15 @@ impl SignInCalls<'_> {
         answer
     }
 
-    /// Reads the needed members. Of an answer with any other status than 200, nothing is read.
+    /// Reads the needed members. A 401 has none, but must be a JSON object. Of an answer with any
+    /// other status than 200, nothing is read.
     async fn body(&self, response: Response, skimmer: Skimmer<'_>) -> Body {
         let Portal { config, long_bodies, .. } = self.portal;
-        if response.status() != StatusCode::OK {
-            return Ok(Members::new());
-        }
+        let skimmer = match response.status() {
+            StatusCode::OK => skimmer,
+            StatusCode::UNAUTHORIZED => Skimmer::new(&[]),
+            _ => return Ok(Members::new()),
+        };
         read(response, skimmer, config.max_response, long_bodies).await
     }
 }

@@ -90,6 +90,9 @@ fn report(result: Result<SignedIn, SignInError>) -> Vec<String> {
         Err(SignInError::Rejected) => {
             vec!["login: 401: the portal rejected the credentials".to_owned()]
         }
+        Err(SignInError::Doubtful(fault)) => {
+            vec![format!("login: 401, but not the portal's answer: {fault} (401)")]
+        }
         Err(SignInError::Login(fault)) => vec![format!("login: {}", unexpected(fault))],
         Err(SignInError::ProfileFetch(fault)) => {
             vec![signed_in(), format!("profile_fetch: {}", unexpected(fault))]

@@ -36,7 +36,7 @@ pub mod sqlite;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod telemetry;
-mod throttle;
+pub mod throttle;
 pub mod tls;
 
 pub use error::ErrorBody;

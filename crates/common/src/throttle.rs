@@ -7,7 +7,7 @@ use std::{
 
 /// Allows one report per period.
 #[derive(Debug)]
-pub(crate) struct Throttle {
+pub struct Throttle {
     period: Duration,
     started: Instant,
     /// Milliseconds from `started` until the next report is allowed.
@@ -16,12 +16,12 @@ pub(crate) struct Throttle {
 
 impl Throttle {
     /// Allows the first report immediately, and then one per `period`.
-    pub(crate) fn new(period: Duration) -> Self {
+    pub fn new(period: Duration) -> Self {
         Self { period, started: Instant::now(), next: AtomicU64::new(0) }
     }
 
     /// Returns whether a report is allowed. If so, the next period begins.
-    pub(crate) fn try_acquire(&self) -> bool {
+    pub fn try_acquire(&self) -> bool {
         let now = millis(self.started.elapsed());
         let next = self.next.load(Ordering::Relaxed);
         let later = now.saturating_add(millis(self.period));

@@ -114,6 +114,59 @@ async fn odd_heads_are_read_as_browsers_read_them() {
 }
 
 #[tokio::test]
+async fn a_401_that_is_not_the_portals_locks_nobody_out() {
+    let limits = [("SIGN_IN_LIMIT_USERNAME", "1/1h"), ("SIGN_IN_LIMIT_ADDRESS", "1/1h")];
+    let site = Site::with(&limits).await;
+    let known = site.student();
+    let page = "<html><body>Access denied by policy</body></html>";
+    let cut_off = Behaviour::answer(401, json!({ "status": 401 })).delivered(Delivery::CloseEarly);
+    let html = Behaviour::answer(401, page).header("content-type", "text/html");
+    for answer in [
+        html.clone(),
+        html.header("content-type", "application/json"),
+        Behaviour::answer(401, ""),
+        Behaviour::answer(401, json!("Unauthorized")),
+        Behaviour::answer(401, json!([])),
+        cut_off,
+    ] {
+        site.portal.script(&known.username, Operation::Login, answer);
+        let answer = site.sign_in(&known).await.expect(401);
+        assert_eq!(answer.header("x-error-code"), Some("credentials_rejected"));
+    }
+    site.portal.script(&known.username, Operation::Login, Behaviour::honest());
+    let _ = site.sign_in(&known).await.expect(200);
+    let scrape = site.scrape().await;
+    assert_eq!(scrape.count("/errorsByType/AuthenticationError"), 6);
+    assert_eq!(scrape.count("/upstream/login/responsesByStatus/401"), 6);
+
+    let is_drift = |line: &str| line.contains("a 401 differs from the portal's");
+    site.process().logged(|line| is_drift(line) && line.contains("not a JSON object")).await;
+    let log = site.process().log();
+    let drift: Vec<_> = log.iter().filter(|line| is_drift(line)).collect();
+    assert_eq!(drift.len(), 1, "{drift:#?}");
+    assert!(drift[0].contains("WARN") && !log.join("").contains("Access denied"), "{drift:#?}");
+
+    // The portal's own 401 counts.
+    let rejected = Behaviour::answer(401, json!({ "error": "Unauthorized" }));
+    site.portal.script(&known.username, Operation::Login, rejected);
+    let _ = site.sign_in(&known).await.expect(401);
+    let _ = site.sign_in(&known).await.expect(429);
+}
+
+#[tokio::test]
+async fn a_401_without_an_end_is_401_when_the_time_is_up() {
+    let site = Site::with(&[("PORTAL_TIMEOUT", "2s")]).await;
+    let known = site.student();
+    let endless = Behaviour::raw("HTTP/1.1 401 Unauthorized\r\nContent-Length: 9\r\n\r\n");
+    let dripping = Behaviour::answer(401, json!({ "error": "Unauthorized" }));
+    for answer in [endless, dripping.delivered(Delivery::Drip)] {
+        site.portal.script(&known.username, Operation::Login, answer);
+        let _ = site.sign_in(&known).await.expect(401);
+    }
+    assert_eq!(site.scrape().await.count("/upstream/login/success"), 2);
+}
+
+#[tokio::test]
 async fn callers_get_the_pause_that_the_portal_asks_for() {
     let site = Site::with(&[]).await;
     let known = site.student();

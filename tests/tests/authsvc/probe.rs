@@ -74,6 +74,7 @@ async fn each_answer_has_a_line() {
     assert_eq!((code, &*output), (1, "login: 401: the portal rejected the credentials\n"));
     let success = json!({ "mobileJsonObject": { "login": "SUCCESS" } });
     for (answer, line) in [
+        (Behaviour::answer(401, "<html>"), "401, but not the portal's answer: not a JSON object"),
         (Behaviour::from(Delivery::Hang), "no connection, TLS failure or time-out: no answer"),
         (Behaviour::answer(503, "later"), "another status: status 503"),
         (Behaviour::answer(200, "later"), "200, but no SUCCESS: unexpected answer: not a JSON"),

@@ -39,6 +39,8 @@ pub(super) async fn authenticate(
             admitted.rejected();
             return Err(SignInError::Rejected.into());
         }
+        // Perhaps a firewall has answered for all users. It must not lock them out: no limit counts.
+        Err(error @ SignInError::Doubtful(_)) => return Err(error.into()),
         // The portal has accepted the credentials, although the profile could not be read.
         Err(error @ (SignInError::ProfileFetch(_) | SignInError::ProfileParse(_))) => {
             admitted.succeeded();

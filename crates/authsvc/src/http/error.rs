@@ -50,7 +50,7 @@ pub(super) enum Error {
 impl From<SignInError> for Error {
     fn from(error: SignInError) -> Self {
         match error {
-            SignInError::Rejected => Self::Authentication,
+            SignInError::Rejected | SignInError::Doubtful(_) => Self::Authentication,
             SignInError::Login(fault) => Self::Upstream(fault),
             SignInError::ProfileFetch(fault) => Self::ProfileFetch(fault),
             SignInError::ProfileParse(_) => Self::ProfileParse,

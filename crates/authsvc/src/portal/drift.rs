@@ -1,4 +1,4 @@
-//! Logs how the portal's profiles differ from the known ones: names of members, never values.
+//! Logs how the portal's answers differ from the known ones: names of members, never values.
 
 use std::{
     collections::BTreeMap,
@@ -6,17 +6,36 @@ use std::{
     time::{Duration, Instant},
 };
 
+use common::throttle::Throttle;
+
+use super::body::BodyFault;
 use crate::domain::{Anomaly, Deviation};
 
 /// How often the same deviation is logged at most.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 
-/// The time when each deviation was logged last. Anomalies and members are constants of the
-/// program, so there are few.
-#[derive(Debug, Default)]
-pub(super) struct DriftLog(Mutex<BTreeMap<(Anomaly, &'static str), Instant>>);
+#[derive(Debug)]
+pub(super) struct DriftLog {
+    /// The time when each deviation of a profile was logged last. Anomalies and members are
+    /// constants of the program, so there are few.
+    profiles: Mutex<BTreeMap<(Anomaly, &'static str), Instant>>,
+    rejections: Throttle,
+}
+
+impl Default for DriftLog {
+    fn default() -> Self {
+        Self { profiles: Mutex::default(), rejections: Throttle::new(LOG_EVERY) }
+    }
+}
 
 impl DriftLog {
+    /// Logs that a 401 is not the portal's, unless one was logged in the last minute.
+    pub(super) fn report_rejection(&self, fault: BodyFault) {
+        if self.rejections.try_acquire() {
+            tracing::warn!(cause = %fault, "a 401 differs from the portal's: it counts for no limit");
+        }
+    }
+
     /// Logs those deviations that were not logged in the last minute: one line for each anomaly.
     pub(super) fn report(&self, deviations: &[Deviation]) {
         if deviations.is_empty() {
@@ -29,7 +48,7 @@ impl DriftLog {
     }
 
     fn due(&self, deviations: &[Deviation], now: Instant) -> BTreeMap<Anomaly, Vec<&'static str>> {
-        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = self.profiles.lock().unwrap_or_else(PoisonError::into_inner);
         let mut due: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for &Deviation { anomaly, member } in deviations {
             let last = logged.get(&(anomaly, member));
