@@ -95,6 +95,48 @@ async fn fields_are_disabled_and_never_sent_while_profile_is_off() {
 }
 
 #[tokio::test]
+async fn the_rules_are_folded() {
+    let site = Site::with(&[]).await;
+    visit(&format!("{}/", site.url()), async |page| {
+        open(page, "authenticate").await;
+        let description = shown(page, "#description").await;
+        assert!(description.contains("The portal decides."), "{description}");
+        assert!(!description.contains("Validation is strict"), "{description}");
+        page.click("#description summary").await;
+        page.until("$('#description').innerText.includes('Validation is strict')").await;
+        open(page, "health").await;
+        assert_eq!(page.run("return $('#description details')").await, json!(null));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_list_of_fields_opens_with_profile() {
+    let site = Site::with(&[]).await;
+    let is_open = "return $('#authenticate-fields details').open";
+    visit(&format!("{}/", site.url()), async |page| {
+        open(page, "authenticate").await;
+        assert_eq!(page.run(is_open).await, false);
+        page.click("#authenticate-profile").await;
+        assert_eq!(page.run(is_open).await, true);
+        page.click("#authenticate-fields-name").await;
+        let told = shown(page, "#authenticate-fields summary").await;
+        assert_eq!(told, "1 of 17 chosen");
+
+        // A list that the reader has closed stays closed.
+        page.click("#authenticate-fields summary").await;
+        page.write("#authenticate-username", "zoe").await;
+        assert_eq!(page.run(is_open).await, false);
+        page.click("#authenticate-profile").await;
+        page.click("#authenticate-profile").await;
+        assert_eq!(page.run(is_open).await, true);
+        page.click("#authenticate-profile").await;
+        assert_eq!(page.run(is_open).await, false);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_openapi_document_says_which_field_needs_which() {
     let site = Site::with(&[]).await;
     visit(&format!("{}/", site.url()), async |page| {

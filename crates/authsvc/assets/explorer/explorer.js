@@ -153,7 +153,7 @@ function openOperation(operation) {
   $('operation').textContent = operation.summary;
   $('endpoint').replaceChildren(
     element('span', { class: 'method', 'data-method': operation.method }, operation.method), ' ', operation.path);
-  $('description').replaceChildren(...paragraphs(operation.description));
+  $('description').replaceChildren(...described(operation.description));
   $('controls').replaceChildren(...controls(operation));
 
   const secrets = [...current.fields.filter(({ secret }) => secret).map(({ name }) => name), ...(operation.token ? ['token'] : [])];
@@ -266,11 +266,13 @@ function control(operation, where, name, schema, { required = false, description
   return field;
 }
 
-/** Disables the fields that are used only with another one, while that is off. */
+/** Disables and folds the fields that are used only with another one, while that is off. */
 function showDependents() {
   for (const { node, needs } of current.fields.filter((field) => field.needs)) {
     const off = !isOn(needs);
+    const changes = node.classList.contains('off') !== off;
     node.classList.toggle('off', off);
+    for (const list of node.querySelectorAll('details')) list.open = changes ? !off : list.open;
     for (const part of [node, ...node.querySelectorAll('*')]) {
       if ('disabled' in part) part.disabled = off;
     }
@@ -494,6 +496,8 @@ function duration(milliseconds) {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(2)} s`;
 }
 
-function paragraphs(text) {
-  return text.split(/\n{2,}/).filter((part) => part.trim()).map((part) => element('p', {}, ...prose(part)));
+/** The first paragraph, and the others folded: readers who know them come to the form sooner. */
+function described(text) {
+  const [first, ...rules] = text.split(/\n{2,}/).filter((part) => part.trim()).map((part) => element('p', {}, ...prose(part)));
+  return [first ?? '', rules.length > 0 ? element('details', {}, element('summary', {}, 'Rules'), ...rules) : ''];
 }

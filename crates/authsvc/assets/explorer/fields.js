@@ -108,8 +108,10 @@ function chipsField({ id, name, schema, required, hint }) {
   const node = element('fieldset', { id, class: 'field', 'aria-describedby': `${id}-hint` },
     element('legend', {}, name, ...marks(`list of ${kindOf(items)}`, required)),
     hintOf(id, hint),
-    element('div', { class: 'chips' }, ...boxes.map((box) => element('label', { class: 'option' }, box, box.value))),
-    element('div', { class: 'tally' }, all('All', true), all('None', false), tally));
+    element('details', { open: true },
+      element('summary', {}, tally),
+      element('div', { class: 'chips' }, ...boxes.map((box) => element('label', { class: 'option' }, box, box.value))),
+      element('div', { class: 'tally' }, all('All', true), all('None', false))));
   node.addEventListener('input', tell);
   const fill = (given) => {
     for (const box of boxes) box.checked = given?.includes(box.value) ?? false;
