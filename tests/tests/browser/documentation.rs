@@ -70,3 +70,42 @@ async fn redoc_shows_every_title() {
     })
     .await;
 }
+
+/// Checks that texts are dark on a light ground, or the other way round.
+async fn follows_the_scheme(url: &str, texts: &[&str]) {
+    visit(url, async |page| {
+        for scheme in ["dark", "light", "dark"] {
+            page.show_on(1280, scheme).await;
+            for text in texts {
+                let contrast = format!(
+                    "(() => {{
+                        const light = (colour) => Math.max(...colour.match(/\\d+/g).slice(0, 3));
+                        const clear = 'rgba(0, 0, 0, 0)';
+                        let ground = $('{text}');
+                        if (!ground) return false;
+                        const letters = light(getComputedStyle(ground).color);
+                        while (ground && getComputedStyle(ground).backgroundColor === clear) ground = ground.parentElement;
+                        const page = ground ? light(getComputedStyle(ground).backgroundColor) : 255;
+                        return '{scheme}' === 'dark' ? page < 64 && letters > 160 : page > 224 && letters < 96;
+                    }})()"
+                );
+                page.until(&contrast).await;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn swagger_ui_follows_the_colour_scheme() {
+    let service = Service::any().await;
+    let texts = [".info .title", ".info li", ".opblock-tag"];
+    follows_the_scheme(&format!("{}/docs", service.url()), &texts).await;
+}
+
+#[tokio::test]
+async fn redoc_follows_the_colour_scheme() {
+    let service = Service::any().await;
+    let texts = ["#redoc h1", "#redoc li", "#redoc td", "#redoc h5", ".react-tabs__tab--selected"];
+    follows_the_scheme(&format!("{}/redoc", service.url()), &texts).await;
+}
