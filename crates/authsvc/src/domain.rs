@@ -3,6 +3,7 @@
 mod number;
 mod profile;
 mod request;
+mod value;
 
 pub(crate) use profile::{
     Anomaly, Campuses, Deviation, Field, FieldValue, Fields, NoProfile, Profile, Record, info_keys,
