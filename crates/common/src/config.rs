@@ -20,7 +20,11 @@ use clap::{
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 
-use crate::{edge::AllowedHosts, exit::USAGE, limits::TrustedProxies};
+use crate::{
+    edge::AllowedHosts,
+    exit::{USAGE, WithoutUsers},
+    limits::TrustedProxies,
+};
 
 /// Settings that every service has.
 #[derive(Debug, Clone, Args)]
@@ -141,7 +145,7 @@ fn parse_from<C: Parser>(
 pub fn exit_with_error(reason: &dyn fmt::Display) -> ! {
     #[expect(clippy::print_stderr, reason = "logging is not set up before the settings are read")]
     {
-        eprintln!("error: {reason}");
+        eprintln!("error: {}", WithoutUsers(reason));
     }
     process::exit(USAGE.into())
 }

@@ -1,6 +1,10 @@
 //! The exit code of a process that ends with an error.
 
-use std::{fmt::Display, io, process::ExitCode};
+use std::{
+    fmt::{self, Display},
+    io,
+    process::ExitCode,
+};
 
 use crate::{config::SecretError, tls::TlsError};
 
@@ -33,8 +37,29 @@ pub fn finish<E: Fatal>(result: Result<(), E>) -> ExitCode {
 /// Prints the error in one line on standard error, and returns its exit code.
 #[expect(clippy::print_stderr, reason = "not every command has a log")]
 pub fn failed(error: &impl Fatal) -> ExitCode {
-    eprintln!("error: {error}");
+    eprintln!("error: {}", WithoutUsers(error));
     ExitCode::from(error.exit_code())
+}
+
+/// An error as it is printed: without the users and passwords of URLs. An error can quote any
+/// setting, and a URL can stand in each of them by mistake.
+pub(crate) struct WithoutUsers<T>(pub(crate) T);
+
+impl<T: Display> Display for WithoutUsers<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        for line in text.split_inclusive('\n') {
+            // A password can contain every character, `@` and white space, too.
+            match line
+                .split_once("://")
+                .and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?)))
+            {
+                Some((scheme, (_user, host))) => write!(formatter, "{scheme}://…@{host}")?,
+                None => formatter.write_str(line)?,
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Fatal for SecretError {}
@@ -165,6 +190,30 @@ mod import {
                 Self::Check { code, .. } => *code,
                 _ => USAGE,
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_printed_without_the_users_of_urls() {
+        for (error, printed) in [
+            (
+                "cannot use \"https://me:secret@host/a\": gone",
+                "cannot use \"https://…@host/a\": gone",
+            ),
+            ("postgres://me@host:1/a", "postgres://…@host:1/a"),
+            (
+                "at https://me:a@b/c d@host\nand http://me@host\n",
+                "at https://…@host\nand http://…@host\n",
+            ),
+            ("https://host/a", "https://host/a"),
+            ("no URL, but ann@example.com", "no URL, but ann@example.com"),
+        ] {
+            assert_eq!(WithoutUsers(error).to_string(), printed);
         }
     }
 }

@@ -148,6 +148,10 @@ async fn no_error_shows_a_password() {
         })
         .await;
     }
+    let url = "https://me:xyzzy@portal.test";
+    let output =
+        process::exits_with(2, process::command(PROGRAM, &[("PORTAL_CA_FILE", url)])).await;
+    assert!(output.contains("PORTAL_CA_FILE") && !output.contains("me:"), "{output}");
     let mut command = process::command(PROGRAM, &[]);
     command.arg("https://me:xyzzy@portal.test");
     let output = process::exits_with(2, command).await;
