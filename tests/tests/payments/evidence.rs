@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use blackbox::{
     http::{Answer, Request},
     payments::{
@@ -12,7 +13,10 @@ use blackbox::{
 };
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::{
+    io::AsyncWriteExt as _,
+    time::{sleep, timeout},
+};
 
 pub(crate) const PDF: &[u8] = b"%PDF-1.7 a\r\n--x--\r\n";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n123";
@@ -417,4 +421,40 @@ async fn answers_travel_by_the_acquirer_protocol() {
         let answers = operations.iter().filter(|operation| operation["kind"] == "answer");
         assert_eq!(answers.map(|answer| int(&answer["executed"])).collect::<Vec<_>>(), [1]);
     }
+}
+
+#[tokio::test]
+async fn uploads_have_a_limit_of_memory() {
+    let disputed = Disputed::new().await;
+    let credentials = BASE64_STANDARD.encode(format!(":{}", disputed.merchant.app.key));
+    let length = 4_700_000;
+    let head = format!(
+        "POST {}/evidence HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {credentials}\r\n\
+         Content-Type: multipart/form-data; boundary=b\r\nContent-Length: {length}\r\n\r\n",
+        disputed.path
+    );
+    let used = r#"payments_limit_used{limit="upload_memory"}"#;
+    let is_used = async |uploads: u64| {
+        let reached = async {
+            while disputed.service.metric(used).await != uploads * length {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(DEADLINE, reached).await.unwrap();
+    };
+    let mut open = Vec::new();
+    for uploads in 1..=32 * 1024 * 1024 / length {
+        let mut connection = disputed.service.connect().await;
+        connection.write_all(head.as_bytes()).await.unwrap();
+        open.push(connection);
+        is_used(uploads).await;
+    }
+    let large = vec![b'x'; 4_000_000];
+    let refused = disputed.save(None, &[("a.pdf", &[PDF, &large].concat())]).await;
+    refused.refused(503, "overloaded");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    let _ = disputed.save(Some("short"), &[]).await.expect(201);
+    drop(open);
+    is_used(0).await;
+    let _ = disputed.save(None, &[("a.pdf", &[PDF, &large].concat())]).await.expect(201);
 }

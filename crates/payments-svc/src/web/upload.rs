@@ -22,6 +22,9 @@ use super::{Content, Error};
 /// The files, the text and the heads of the parts, in bytes.
 const MAX_UPLOAD: usize = MAX_FILE_BYTES + 200 * 1024;
 
+/// One more than a form may have: [`Upload::evidence`] refuses it. Others after it are ignored.
+const MAX_KEPT: usize = MAX_FILES as usize + 1;
+
 /// A state with the memory for uploads.
 pub(crate) trait Uploads {
     fn uploads(&self) -> &Arc<Budget>;
@@ -54,7 +57,7 @@ impl<S: Uploads + Sync> FromRequest<S> for Upload {
         while let Some(field) = form.next_field().await.map_err(unread)? {
             match field.name() {
                 Some("text") => text = read(field).await?,
-                Some("file") => {
+                Some("file") if files.len() < MAX_KEPT => {
                     let name = field.file_name().unwrap_or_default().to_owned();
                     let content = read(field).await?;
                     // Browsers send this if no file was chosen.
