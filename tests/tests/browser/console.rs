@@ -3,14 +3,14 @@
 use std::fs;
 
 use blackbox::{
-    axe,
     browser::{Page, visit},
     objstore::{Client, Key, Object, Service, Stopped},
 };
-use fantoccini::key::Key as Press;
 use sha2::{Digest as _, Sha256};
 
-use crate::{keyboard::tab_to, width::does_not_scroll_sideways};
+mod editor;
+mod list;
+mod people;
 
 /// A large number, which JavaScript would round.
 const VALUE: &str = r#"{"turn":1,"seed":12345678901234567890}"#;
@@ -92,55 +92,6 @@ async fn a_change_of_another_client_appears_without_a_reload() {
 }
 
 #[tokio::test]
-async fn an_object_is_edited_and_deleted() {
-    visit_console(async |page, other| {
-        let board = board();
-        other.set(&board).await;
-        register(page).await;
-        watch(page).await;
-        open(page, &board).await;
-        page.click("#edit .primary").await;
-        page.until("$('#edit-status').textContent.startsWith('Stored')").await;
-        assert_eq!(other.get(&board.key).await, board, "the large number is unchanged");
-        assert!(page.text("#curl").await.contains("-H 'If-Match: "));
-
-        set(page, r#"{"turn":2}"#).await;
-        page.until("$('#edit-status').textContent.startsWith('Stored')").await;
-        assert_eq!(other.get(&board.key).await.value, r#"{"turn":2}"#);
-        page.click("#delete").await;
-        page.until("$('#edit-status').textContent.startsWith('Deleted')").await;
-        other.post("/get", board.key.body()).await.refused(422, "object_not_found");
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_conflict_is_shown_and_resolved() {
-    visit_console(async |page, other| {
-        let board = board();
-        other.set(&board).await;
-        register(page).await;
-        watch(page).await;
-        open(page, &board).await;
-        other.set(&board.numbered(2)).await;
-        page.until("$('#edit-status').textContent.includes('Another client changed')").await;
-        set(page, r#"{"n":3}"#).await;
-        page.until("$('#edit-error').textContent.includes('another client changed')").await;
-        assert_eq!(other.get(&board.key).await.number(), 2);
-
-        page.click("#load").await;
-        page.until("JSON.parse($('#value').value).n === 2").await;
-        other.set(&board.numbered(4)).await;
-        set(page, r#"{"n":5}"#).await;
-        page.until("!$('#conflict').hidden").await;
-        page.click("#overwrite").await;
-        page.until("$('#edit-status').textContent.startsWith('Stored')").await;
-        assert_eq!(other.get(&board.key).await.number(), 5);
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn an_error_is_shown_beside_its_form() {
     visit_console(async |page, other| {
         page.until("$('#id').value.length === 36").await;
@@ -156,53 +107,6 @@ async fn an_error_is_shown_beside_its_form() {
         page.click("#delete").await;
         page.until("$('#edit-error').textContent.startsWith('422 ')").await;
         assert_eq!(other.find(&Key::new("", "", "")).await, []);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_new_object_replaces_no_other() {
-    visit_console(async |page, other| {
-        register(page).await;
-        let sample = Object::new(&Key::new("note", "demo", "hello"), VALUE);
-        other.set(&sample).await;
-        page.click("#edit .primary").await;
-        page.until("$('#edit-error').textContent.includes('already')").await;
-        assert_eq!(other.get(&sample.key).await, sample);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn long_lists_are_shown_in_part() {
-    visit_console(async |page, other| {
-        let board = board();
-        let numbered = |number: usize| Object {
-            key: board.key.named(&format!("{number:03}")),
-            ..board.numbered(number)
-        };
-        for number in 0..250 {
-            other.set(&numbered(number)).await;
-        }
-        register(page).await;
-        page.until("$('#rows').children.length === 100").await;
-        page.click("#more").await;
-        page.until("$('#rows').children.length === 200").await;
-        watch(page).await;
-        other.set(&numbered(249).numbered(0)).await;
-        other.set(&numbered(7).numbered(0)).await;
-        is_marked(page, &numbered(7), "changed").await;
-        assert_eq!(page.run("return $('#rows').children.length").await, 200);
-
-        for number in 0..250 {
-            other.set(&numbered(number)).await;
-        }
-        page.until("$('#lines li').textContent.includes('249')").await;
-        assert_eq!(page.run("return $('#lines').children.length").await, 200);
-
-        page.write("#filter-Name", "042").await;
-        page.press(Press::Enter.into()).await;
-        page.until("$('#rows').children.length === 1").await;
     })
     .await;
 }
@@ -341,36 +245,6 @@ async fn a_client_stays_registered_until_the_session_ends() {
 }
 
 #[tokio::test]
-async fn the_keyboard_is_enough() {
-    visit_console(async |page, other| {
-        tab_to(page, "#register .primary").await;
-        page.press(Press::Enter.into()).await;
-        is_live(page).await;
-        page.until("document.activeElement.id === 'watches-heading'").await;
-        tab_to(page, "#watch .primary").await;
-        page.press(Press::Enter.into()).await;
-        page.until("$('#watch-list li')").await;
-        tab_to(page, "#edit .primary").await;
-        page.press(Press::Enter.into()).await;
-        let sample = Object::new(&Key::new("note", "demo", "hello"), "");
-        is_marked(page, &sample, "new").await;
-        let _ = page.run("document.activeElement.blur()").await;
-        tab_to(page, "#rows button").await;
-        page.press(Press::Enter.into()).await;
-        page.until("document.activeElement.id === 'editor-heading'").await;
-        tab_to(page, "#delete").await;
-        page.press(Press::Enter.into()).await;
-        page.until("$('#edit-status').textContent.startsWith('Deleted')").await;
-        assert_eq!(other.find(&sample.key).await, []);
-        let _ = page.run("document.activeElement.blur()").await;
-        tab_to(page, "#logout").await;
-        page.press(Press::Enter.into()).await;
-        page.until("document.activeElement.id === 'id'").await;
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn texts_of_strangers_are_not_interpreted() {
     visit_console(async |page, other| {
         register(page).await;
@@ -384,49 +258,6 @@ async fn texts_of_strangers_are_not_interpreted() {
         open(page, &hostile).await;
         assert_eq!(page.run("return document.querySelectorAll('img, b').length").await, 0);
         assert_eq!(page.run("return $('#edit-Type').value").await, markup);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn axe_finds_nothing_and_a_phone_does_not_scroll_sideways() {
-    let axe = axe::script();
-    visit_console(async |page, other| {
-        let check = async |state: &str| {
-            for scheme in ["light", "dark"] {
-                for width in [1200, 360] {
-                    page.show_on(width, scheme).await;
-                    page.until(&format!("matchMedia('(prefers-color-scheme: {scheme})').matches"))
-                        .await;
-                    axe::finds_nothing(&axe, page, &format!("{state}, {width}, {scheme}")).await;
-                }
-                does_not_scroll_sideways(page, state).await;
-            }
-        };
-        check("not registered").await;
-        register(page).await;
-        check("empty").await;
-        watch(page).await;
-        let board = board();
-        other.set(&board).await;
-        let long = "long-".repeat(100);
-        let value = format!(r#"{{"text":"{long}"}}"#);
-        other.set(&Object::new(&Key::new(&long, &long, &long), value)).await;
-        is_marked(page, &board, "watched").await;
-        check("objects").await;
-        other.set(&board.numbered(2)).await;
-        is_marked(page, &board, "changed").await;
-        axe::finds_nothing(&axe, page, "changed").await;
-        open(page, &board).await;
-        other.set(&board.numbered(3)).await;
-        set(page, "{}").await;
-        page.until("!$('#conflict').hidden").await;
-        check("conflict").await;
-        set(page, "{").await;
-        check("no JSON").await;
-        other.delete(&board.key).await;
-        is_marked(page, &board, "deleted").await;
-        axe::finds_nothing(&axe, page, "deleted").await;
     })
     .await;
 }
