@@ -53,12 +53,24 @@ fn row(object: &Object) -> String {
 
 /// Waits until the row of an object shows this state.
 async fn is_marked(page: &Page, object: &Object, state: &str) {
-    page.until(&format!("{}?.children[2].textContent === '{state}'", row(object))).await;
+    page.until(&format!("{}?.children[1].textContent === '{state}'", row(object))).await;
 }
 
 async fn open(page: &Page, object: &Object) {
     let _ = page.run(&format!("{}.querySelector('button').click()", row(object))).await;
     page.until("$('#edit-status').textContent.startsWith('Opened')").await;
+}
+
+/// Stores this many numbered objects.
+async fn fill(other: &Client, count: usize) {
+    let numbers: Vec<_> = (0..count).collect();
+    for numbers in numbers.chunks(512) {
+        let sets = numbers.iter().map(|number| {
+            let key = board().key.named(&format!("{number:04}"));
+            Object { key, ..board() }.numbered(*number).operation("")
+        });
+        let _ = other.batch(&sets.collect::<Vec<_>>()).await;
+    }
 }
 
 /// Puts a text into the editor, and sets the object.
@@ -229,6 +241,7 @@ async fn a_client_stays_registered_until_the_session_ends() {
         is_live(page).await;
         assert_eq!(page.text("#registered-id").await, id);
         page.until("$('#watch-list li')").await;
+        page.click("#watching summary").await;
         page.click("#watch-list button").await;
         page.until("!$('#watch-list li')").await;
 

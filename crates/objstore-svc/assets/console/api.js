@@ -78,7 +78,7 @@ export function compare(one, other) {
 
 // Objects. Values stay text: `JSON.parse` would change large numbers.
 
-/** The objects of an array, as `/find` returns it. */
+/** The objects of an array, as `/find?metadata=true` returns it. */
 export function objectsOf(array) {
   const objects = [];
   let depth = 0;
@@ -89,7 +89,7 @@ export function objectsOf(array) {
       depth += 1;
     } else if (token === '}' || token === ']') {
       depth -= 1;
-      if (depth === 1) objects.push(objectOf(array.slice(start, index + 1)));
+      if (depth === 1) objects.push(eventOf(array.slice(start, index + 1)));
     }
   }
   return objects;
@@ -106,7 +106,7 @@ export function textOf({ key, value, owner }) {
   return `{"Key":${JSON.stringify(key)},"Value":${value},"Owner":${JSON.stringify(owner)}}`;
 }
 
-/** A message of the socket. */
+/** A message of the socket, or an object with its metadata. */
 export function eventOf(text) {
   const { Event: kind, Revision: revision, Cause: cause, Object: object } = JSON.parse(text);
   if (!object) return { kind, revision };

@@ -7,7 +7,7 @@ import * as objects from './objects.js';
 
 const STORED_ID = 'objstore-client';
 const MAX_SHOWN_WATCHES = 100;
-const OUTDATED = 'Another client changed this object after you opened it.';
+const OUTDATED = { set: 'Another client changed this object after you opened it.', delete: 'This object was deleted after you opened it.' };
 const SAMPLE = { key: { Type: 'note', Namespace: 'demo', Name: 'hello' }, owner: 'console', value: '{"text":"Hello"}' };
 
 let registration;
@@ -22,14 +22,17 @@ $('watch').addEventListener('submit', attempt('watch-error', () => watch(keyIn('
 $('watch-list').addEventListener('click', attempt('watch-error', async ({ target }) => {
   if (target.dataset.unwatch) await unwatch(watches[target.dataset.unwatch]);
 }));
-$('filter').addEventListener('submit', attempt('filter-error', () => list(objects.show(keyIn('filter')))));
-$('more').addEventListener('click', attempt('filter-error', () => list(objects.more())));
-$('rows').addEventListener('click', attempt('edit-error', async ({ target }) => {
-  if (!target.dataset.open) return;
-  const [Type, Namespace, Name] = JSON.parse(target.dataset.open);
-  $('editor-heading').focus();
-  await open({ Type, Namespace, Name });
-}));
+$('filter').addEventListener('submit', attempt('list-error', () => list(objects.show(keyIn('filter')))));
+$('more').addEventListener('click', attempt('list-error', () => list(objects.more())));
+$('rows').addEventListener('click', (event) => {
+  const button = event.target.closest('button');
+  if (!button) return;
+  const [Type, Namespace, Name] = JSON.parse(button.dataset.open);
+  // The heading has a margin, so that the form below it becomes visible, too.
+  $('editor-heading').scrollIntoView({ block: 'nearest' });
+  $('editor-heading').focus({ preventScroll: true });
+  attempt('edit-error', () => open({ Type, Namespace, Name }))(event);
+});
 $('edit').addEventListener('submit', attempt('edit-error', () => set(condition())));
 $('load').addEventListener('click', attempt('edit-error', () => open(keyIn('edit'))));
 $('overwrite').addEventListener('click', attempt('edit-error', () => set({})));
@@ -125,11 +128,12 @@ async function register() {
   $('secret').value = '';
   localStorage.setItem(STORED_ID, id);
   await signIn(id);
-  $('watches-heading').focus();
+  $('watching').firstElementChild.focus();
 }
 
 async function signIn(id) {
   await loadWatches();
+  $('watching').open = watches.length === 0;
   const body = JSON.stringify({ ID: id });
   registration = command('curl -i -c cookies', {
     method: 'POST', url: `${location.origin}/register`, headers: { 'Content-Type': 'application/json' }, body,
@@ -154,7 +158,7 @@ function signOut() {
 }
 
 function showSession(exists) {
-  for (const id of ['session', 'watches', 'work', 'changes']) $(id).hidden = !exists;
+  for (const id of ['session', 'watches', 'changes', 'objects', 'work']) $(id).hidden = !exists;
   for (const id of ['register', 'tour']) $(id).hidden = exists;
   $('main').dataset.session = exists;
 }
@@ -171,15 +175,20 @@ function randomId() {
 // The watches
 
 async function watch(pattern) {
+  const isFirst = watches.length === 0;
   await act('POST', '/watch', JSON.stringify({ Key: pattern }));
   $('watch').reset();
   await loadWatches();
+  if (!isFirst) return;
+  // The changes take the place of the form.
+  $('watching').open = false;
+  $('watching').firstElementChild.focus();
 }
 
 async function unwatch(pattern) {
   await act('POST', '/unwatch', JSON.stringify({ Key: pattern }));
   await loadWatches();
-  $('watches-heading').focus();
+  $('watching').firstElementChild.focus();
 }
 
 async function loadWatches() {
@@ -189,6 +198,7 @@ async function loadWatches() {
     element('li', {}, element('span', {}, ...keyNodes(pattern)), element('button', {
       type: 'button', class: 'small', 'data-unwatch': index, 'aria-label': `Unwatch ${keyText(pattern)}`,
     }, 'Unwatch'))));
+  $('watches-heading').textContent = watches.length === 0 ? 'Watches' : `Watches (${watches.length})`;
   const more = watches.length - MAX_SHOWN_WATCHES;
   $('watch-count').textContent = watches.length === 0
     ? 'No watches yet: nothing is pushed. Press Watch to watch every object.'
@@ -208,12 +218,13 @@ function take(event) {
   objects.take(event);
   const isOpened = opened.tag && idOf(opened.key) === idOf(event.key);
   if (!isOpened || opened.isChanging || event.revision <= revisionOf(opened.tag)) return;
-  if ($('edit-status').textContent !== OUTDATED) $('edit-status').textContent = OUTDATED;
+  const text = OUTDATED[event.kind];
+  if ($('edit-status').textContent !== text) $('edit-status').textContent = text;
 }
 
 /** The list shows its state by itself; a failure is shown beside it. */
 async function reload() {
-  await objects.load().catch((error) => $('filter-error').textContent = error.message);
+  await objects.load().catch((error) => $('list-error').textContent = error.message);
 }
 
 /** The revision in an entity tag, `"<epoch>-<revision>"`. */
@@ -227,30 +238,41 @@ function keyIn(form) {
   return Object.fromEntries(PARTS.map((part) => [part, $(`${form}-${part}`).value]));
 }
 
-/** Shows an object. It is stored if it has an entity tag. */
-function edit({ key, owner, value, tag }) {
-  opened = { key, tag };
+/** Shows an object. It is stored if there are headers of `/get`. */
+function edit({ key, owner, value }, headers) {
   for (const part of PARTS) $(`edit-${part}`).value = key[part];
   $('owner').value = owner;
   $('value').value = highlighted(value).map((node) => node.textContent ?? node).join('');
   for (const id of ['edit-error', 'edit-status']) $(id).textContent = '';
   $('conflict').hidden = true;
+  hold(key, headers);
+}
+
+/** Remembers what the service has stored. */
+function hold(key, headers) {
+  opened = { key, tag: headers?.get('etag') };
+  objects.showOpened(key);
 }
 
 async function open(key) {
   const { text, headers } = await act('POST', '/get', JSON.stringify({ Key: key }));
-  edit({ ...objectOf(text), tag: headers.get('etag') });
+  edit(objectOf(text), headers);
   $('edit-status').textContent = `Opened, revision ${revisionOf(opened.tag)}.`;
 }
 
 /** The condition of a write: the object is as it was opened, or does not exist. */
 function condition() {
-  const isOpened = opened.tag && idOf(opened.key) === idOf(keyIn('edit'));
-  return isOpened ? { 'If-Match': opened.tag } : { 'If-None-Match': '*' };
+  return isOpened() ? { 'If-Match': opened.tag } : { 'If-None-Match': '*' };
+}
+
+/** Whether the form has the key of the stored object. */
+function isOpened() {
+  return opened.tag && idOf(opened.key) === idOf(keyIn('edit'));
 }
 
 async function set(headers) {
   const key = keyIn('edit');
+  const owner = $('owner').value;
   const value = $('value').value;
   try {
     JSON.parse(value);
@@ -259,15 +281,18 @@ async function set(headers) {
     $('value').focus();
     throw new Error(`The value is not JSON. ${error.message}`);
   }
-  const { headers: answer } = await write('/set', textOf({ key, value, owner: $('owner').value }), headers);
-  opened = { key, tag: answer.get('etag') };
-  $('edit-status').textContent = `Stored, revision ${revisionOf(opened.tag)}.`;
+  const { headers: answer } = await write('/set', textOf({ key, value, owner }), headers);
+  const tag = answer.get('etag');
+  objects.takeOwn({ kind: 'set', key, owner, value, revision: revisionOf(tag) });
+  hold(key, answer);
+  $('edit-status').textContent = `Stored, revision ${revisionOf(tag)}.`;
 }
 
 async function remove() {
-  const { 'If-Match': tag } = condition();
-  await write('/delete', JSON.stringify({ Key: keyIn('edit') }), tag ? { 'If-Match': tag } : {});
-  opened.tag = undefined;
+  const key = keyIn('edit');
+  await write('/delete', JSON.stringify({ Key: key }), isOpened() ? condition() : {});
+  objects.takeOwn({ kind: 'delete', key });
+  hold(key);
   $('edit-status').textContent = 'Deleted. The form still shows it: Set stores it again.';
 }
 

@@ -1,30 +1,44 @@
 // The list of objects: pages of `/find`, and the changes of the socket.
 
 import { $, element } from '/page.js';
-import { compare, idOf, keyNodes, keyText, matches, objectsOf, orderOf, PARTS } from './api.js';
+import { compare, idOf, keyNodes, keyText, matches, objectsOf, orderOf } from './api.js';
 
 const PAGE = 100;
 /** The service sends no larger page. */
-const MAX_ROWS = 1000;
+const MAX_PAGE = 1000;
+const MAX_ROWS = 5000;
 /** Changed objects that wait to be shown. If there are more, the list is read again. */
 const MAX_PENDING = 1000;
 const SHOW_EVERY_MS = 100;
 const MARK_MS = 4000;
 const PREVIEW = 200;
+const STEPS = { ArrowUp: 'previousElementSibling', ArrowDown: 'nextElementSibling' };
 
 let find;
 let filter = { Type: '', Namespace: '', Name: '' };
 let cursor;
+/** The last key before the cursor. */
+let end;
 let isWatched = () => false;
 let loading = false;
 let stale = false;
 let showing;
+/** Whether rows may be at the wrong place. */
+let unsorted = false;
+/** The id of the object in the editor. */
+let opened;
+/** The node of the row that Tab leads to. */
+let reached;
 const rows = new Map();
 const pending = new Map();
+/** The rows whose state is shown for a moment. */
+const marked = new Set();
 
 /** Uses `send(path, body)` for requests to `/find`. */
 export function start(send) {
   find = send;
+  $('rows').addEventListener('focusin', ({ target }) => reach(target.closest('tr')));
+  $('rows').addEventListener('keydown', step);
 }
 
 /** Shows the objects that match a pattern. */
@@ -37,56 +51,68 @@ export async function show(pattern) {
 export async function load(limit = Math.max(rows.size, PAGE)) {
   if (loading) {
     stale = true;
+    schedule();
     return;
   }
   stale = false;
   const wanted = filter;
-  const found = await page(limit);
+  const found = await pages(limit);
   if (wanted !== filter) return load(PAGE);
-  const kept = new Map(rows);
-  const focused = document.activeElement;
-  rows.clear();
+  const kept = new Set(found.map(({ key }) => idOf(key)));
+  for (const [id, row] of rows) if (!kept.has(id)) drop(row);
   for (const object of found) {
-    const row = kept.get(idOf(object.key)) ?? rowOf(object);
+    const row = rows.get(idOf(object.key)) ?? add(object);
     fill(row, object);
     if (row.state === 'deleted') mark(row, '');
-    rows.set(idOf(object.key), row);
   }
-  for (const [id, { timer }] of kept) if (!rows.has(id)) clearTimeout(timer);
-  $('rows').replaceChildren(...[...rows.values()].map(({ node }) => node));
-  if (focused.isConnected) focused.focus();
+  place();
   count();
 }
 
-/** Adds the next page. Throws a `Failure`. */
+/** Adds as many objects as are shown. Throws a `Failure`. */
 export async function more() {
-  for (const object of await page(PAGE, `&after=${encodeURIComponent(cursor)}`)) {
-    if (rows.size < MAX_ROWS && !rows.has(idOf(object.key))) add(object);
+  for (const object of await pages(Math.min(rows.size, MAX_ROWS - rows.size), cursor)) {
+    if (!rows.has(idOf(object.key))) add(object);
   }
+  place();
   count();
 }
 
-async function page(limit, after = '') {
+async function pages(limit, after) {
+  const body = JSON.stringify({ Key: filter });
+  const found = [];
   loading = true;
   try {
-    const { text, headers } = await find(`/find?limit=${limit}${after}`, JSON.stringify({ Key: filter }));
-    cursor = headers.get('next-cursor') ?? undefined;
-    return objectsOf(text);
+    do {
+      const from = after ? `&after=${encodeURIComponent(after)}` : '';
+      const { text, headers } = await find(`/find?metadata=true&limit=${Math.min(limit - found.length, MAX_PAGE)}${from}`, body);
+      // Rows keep no long values.
+      found.push(...objectsOf(text).map((object) => ({ ...object, value: previewOf(object) })));
+      after = headers.get('next-cursor');
+    } while (after && found.length < limit);
+    cursor = after;
+    end = found.at(-1)?.key;
+    return found;
   } finally {
     loading = false;
-    schedule();
   }
 }
 
 /** Shows a change soon. */
 export function take(event) {
-  if (!matches(filter, event.key)) return;
-  pending.set(idOf(event.key), event);
+  const id = idOf(event.key);
+  if (!matches(filter, event.key) || !(loading || pending.has(id) || isNews(event))) return;
+  pending.set(id, event);
   if (pending.size > MAX_PENDING) {
     pending.clear();
     stale = true;
   }
   schedule();
+}
+
+/** Shows a change of this page, unless the socket brings it. */
+export function takeOwn(event) {
+  if (!isWatched(event.key)) take(event);
 }
 
 /** Shows which objects a client watches, by a function of the key. */
@@ -95,16 +121,29 @@ export function showWatched(watched) {
   for (const row of rows.values()) mark(row, row.state);
 }
 
+/** Shows which object is in the editor. */
+export function showOpened(key) {
+  rows.get(opened)?.node.removeAttribute('aria-current');
+  opened = idOf(key);
+  rows.get(opened)?.node.setAttribute('aria-current', true);
+}
+
 function schedule() {
-  if (pending.size > 0 || stale) showing ??= setTimeout(showPending, SHOW_EVERY_MS);
+  showing ??= setTimeout(showPending, SHOW_EVERY_MS);
 }
 
 async function showPending() {
   showing = undefined;
-  if (loading) return; // The end of `page` calls `schedule`.
+  if (loading) return schedule();
   const events = [...pending.values()];
   pending.clear();
   for (const event of events) apply(event);
+  for (const row of marked) {
+    if (row.end > performance.now()) break; // The others were marked later.
+    if (row.state === 'deleted') drop(row);
+    else mark(row, '');
+  }
+  place();
   count();
   if (stale) {
     // The next change or connection tries again.
@@ -112,94 +151,127 @@ async function showPending() {
   }
 }
 
-function apply({ kind, ...object }) {
-  const row = rows.get(idOf(object.key));
-  if (kind === 'delete') {
-    if (row) mark(row, 'deleted');
-  } else if (!row) {
-    if (rows.size < MAX_ROWS && isInRange(object.key)) mark(add(object), 'new');
-  } else if (row.value !== object.value || row.owner !== object.owner || row.state === 'deleted') {
-    fill(row, object);
-    mark(row, 'changed');
-  }
+function apply(event) {
+  if (!isNews(event)) return;
+  let row = rows.get(idOf(event.key));
+  const state = event.kind === 'delete' ? 'deleted' : row ? 'changed' : 'new';
+  row ??= add(event);
+  if (state !== 'deleted') fill(row, event);
+  row.revision = event.revision ?? row.revision;
+  mark(row, state);
 }
 
-/** Whether the object belongs to the pages that are shown. */
-function isInRange(key) {
-  const last = [...rows.values()].at(-1);
-  return cursor === undefined || last === undefined || before(key, last.key);
+/** Whether a change is newer than its row, or belongs to the pages that are shown. */
+function isNews({ kind, key, revision }) {
+  const row = rows.get(idOf(key));
+  // The page does not learn the revision of its own deletions.
+  if (row) return !(revision <= row.revision);
+  return kind === 'set' && rows.size < MAX_ROWS && (!cursor || !end || byKey(key, end) < 0);
 }
 
-function before(one, other) {
+/** The order of `/find`. */
+function byKey(one, other) {
   for (const part of orderOf(filter)) {
     const order = compare(one[part], other[part]);
-    if (order !== 0) return order < 0;
+    if (order !== 0) return order;
   }
-  return false;
+  return 0;
 }
 
-/** Adds a row at its place. The map keeps the order of the rows. */
+/** Brings the rows into their order. Moves as few as possible. */
+function place() {
+  if (!unsorted) return;
+  unsorted = false;
+  let at = $('rows').firstChild;
+  for (const { node } of [...rows.values()].sort((one, other) => byKey(one.key, other.key))) {
+    if (node === at) at = at.nextSibling;
+    else $('rows').insertBefore(node, at);
+  }
+}
+
+/** Adds a row. `place` puts it at its place. */
 function add(object) {
-  const row = rowOf(object);
-  const sorted = [...rows.values()];
-  const at = sorted.findIndex(({ key }) => before(object.key, key));
-  if (at === -1) {
-    $('rows').append(row.node);
-  } else {
-    sorted[at].node.before(row.node);
-    sorted.splice(at, 0, row);
-    rows.clear();
-    for (const each of sorted) rows.set(idOf(each.key), each);
-  }
-  rows.set(idOf(object.key), row);
-  return row;
-}
-
-function rowOf(object) {
-  const value = element('td', { role: 'cell', class: 'value' });
+  const button = element('button', {
+    type: 'button', tabindex: -1, 'data-open': idOf(object.key), 'aria-label': `Open ${keyText(object.key)}`,
+  }, ...keyNodes(object.key));
+  const key = element('th', { scope: 'row', role: 'rowheader' }, button);
   const state = element('td', { role: 'cell' });
-  const node = element('tr', { role: 'row' },
-    element('th', { scope: 'row', role: 'rowheader' }, ...keyNodes(object.key)),
-    value,
-    state,
-    element('td', { role: 'cell' }, element('button', {
-      type: 'button', class: 'small', 'data-open': idOf(object.key), 'aria-label': `Open ${keyText(object.key)}`,
-    }, 'Open')));
-  const row = { key: object.key, node, cells: { value, state } };
+  const value = element('td', { role: 'cell', class: 'value' });
+  const node = element('tr', { role: 'row', 'aria-current': idOf(object.key) === opened && 'true' },
+    key, state, value);
+  const row = { key: object.key, node, button, cells: { key, state, value } };
+  rows.set(idOf(object.key), row);
+  unsorted = true;
   fill(row, object);
   mark(row, '');
   return row;
 }
 
-function fill(row, { value, owner }) {
-  Object.assign(row, { value, owner });
-  row.cells.value.textContent = value.length > PREVIEW ? `${value.slice(0, PREVIEW)} …` : value;
+function fill(row, object) {
+  row.revision = object.revision;
+  row.cells.value.textContent = previewOf(object);
+}
+
+function previewOf({ value }) {
+  return value.length > PREVIEW ? `${value.slice(0, PREVIEW)} …` : value;
 }
 
 /** Shows the state of a row. All but `''` are shown for a moment. */
 function mark(row, state) {
-  clearTimeout(row.timer);
-  if (state !== '') row.timer = setTimeout(() => (state === 'deleted' ? drop(row) : mark(row, '')), MARK_MS);
+  marked.delete(row);
+  if (state !== '') {
+    row.end = performance.now() + MARK_MS;
+    marked.add(row);
+    setTimeout(schedule, MARK_MS);
+  }
+  if (state === 'deleted' || row.state === 'deleted') showButton(row, state !== 'deleted');
   row.state = state;
   row.node.dataset.state = state;
   const shown = state || (isWatched(row.key) ? 'watched' : '');
   row.cells.state.replaceChildren(shown && element('span', { class: 'badge', 'data-kind': shown }, shown));
 }
 
+/** A deleted object cannot be opened. */
+function showButton(row, exists) {
+  if (row.node.contains(document.activeElement)) $('list').focus();
+  row.cells.key.replaceChildren(exists ? row.button : element('span', {}, ...keyNodes(row.key)));
+}
+
 function drop(row) {
+  marked.delete(row);
   rows.delete(idOf(row.key));
   row.node.remove();
-  count();
+}
+
+// The keyboard. Tab leads to one row, and the arrow keys to the others.
+
+function reach(node) {
+  const next = node?.isConnected && isOpenable(node) ? node : [...$('rows').children].find(isOpenable);
+  for (const [row, index] of [[reached, -1], [next, 0]]) row?.querySelector('button')?.setAttribute('tabindex', index);
+  reached = next;
+}
+
+function step(event) {
+  let row = event.target.closest('tr');
+  if (!STEPS[event.key]) return;
+  event.preventDefault();
+  do row = row[STEPS[event.key]]; while (row && !isOpenable(row));
+  row?.querySelector('button').focus();
+}
+
+function isOpenable(node) {
+  return node.dataset.state !== 'deleted';
 }
 
 function count() {
   const isFull = rows.size >= MAX_ROWS;
   const shown = rows.size === 1 ? '1 object' : `${rows.size} objects`;
   let text = `${shown}.`;
-  if (rows.size === 0) text = 'No object matches. Set one below.';
+  if (rows.size === 0) text = 'No object matches. Set one in the form.';
   else if (isFull) text = `${shown}, the most that the page shows. Filter to see others.`;
-  else if (cursor !== undefined) text = `The first ${shown}. There are more.`;
+  else if (cursor) text = `The first ${shown}. There are more.`;
   $('object-count').textContent = text;
-  $('table').hidden = rows.size === 0;
-  $('more').hidden = cursor === undefined || isFull;
+  $('shown').hidden = rows.size === 0;
+  $('more').hidden = !cursor || isFull;
+  reach(reached);
 }

@@ -3,7 +3,30 @@
 use blackbox::objstore::Object;
 use fantoccini::key::Key as Press;
 
-use super::{board, is_marked, register, visit_console, watch};
+use super::{board, fill, is_marked, open, register, row, visit_console, watch};
+
+#[tokio::test]
+async fn a_deleted_object_cannot_be_opened() {
+    visit_console(async |page, other| {
+        let board = board();
+        other.set(&board).await;
+        register(page).await;
+        let controls = format!("{}?.querySelectorAll('button').length", row(&board));
+        page.until(&format!("{controls} === 1")).await;
+        // The list follows what this page does, also without a watch.
+        open(page, &board).await;
+        page.click("#delete").await;
+        page.until(&format!("{controls} === 0")).await;
+
+        watch(page).await;
+        other.set(&board).await;
+        page.until(&format!("{controls} === 1")).await;
+        other.delete(&board.key).await;
+        page.until(&format!("{controls} === 0")).await;
+        page.until(&format!("!{}", row(&board))).await;
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn long_lists_are_shown_in_part() {
@@ -35,6 +58,28 @@ async fn long_lists_are_shown_in_part() {
         page.write("#filter-Name", "042").await;
         page.press(Press::Enter.into()).await;
         page.until("$('#rows').children.length === 1").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_page_holds_five_thousand_objects_at_most() {
+    visit_console(async |page, other| {
+        fill(other, 5001).await;
+        register(page).await;
+        for shown in [100, 200, 400, 800, 1600, 3200] {
+            page.until(&format!("$('#rows').children.length === {shown}")).await;
+            page.click("#more").await;
+        }
+        page.until("$('#object-count').textContent.startsWith('5000 objects, the most')").await;
+        page.until("$('#more').hidden").await;
+        watch(page).await;
+        other.set(&Object { key: board().key.named("00005"), ..board() }).await;
+        page.until("$('#lines').textContent.includes('00005')").await;
+        let changed = Object { key: board().key.named("4000"), ..board() };
+        other.set(&changed).await;
+        page.until(&format!("{}?.textContent.includes('\"seed\"')", row(&changed))).await;
+        assert_eq!(page.run("return $('#rows').children.length").await, 5000);
     })
     .await;
 }
