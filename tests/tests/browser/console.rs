@@ -61,6 +61,12 @@ async fn open(page: &Page, object: &Object) {
     page.until("$('#edit-status').textContent.startsWith('Opened')").await;
 }
 
+/// Chooses an option of a list.
+async fn choose(page: &Page, list: &str, option: &str) {
+    let change = "dispatchEvent(new Event('change'))";
+    let _ = page.run(&format!("$('{list}').value = '{option}'; $('{list}').{change}")).await;
+}
+
 /// Stores this many numbered objects.
 async fn fill(other: &Client, count: usize) {
     let numbers: Vec<_> = (0..count).collect();
@@ -72,6 +78,9 @@ async fn fill(other: &Client, count: usize) {
         let _ = other.batch(&sets.collect::<Vec<_>>()).await;
     }
 }
+
+/// An expression for the names of the shown objects.
+const NAMES: &str = "[...document.querySelectorAll('#rows .part:last-child')].map((part) => part.textContent).join()";
 
 /// Puts a text into the editor, and sets the object.
 async fn set(page: &Page, value: &str) {

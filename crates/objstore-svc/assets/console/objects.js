@@ -37,6 +37,10 @@ const marked = new Set();
 /** Uses `send(path, body)` for requests to `/find`. */
 export function start(send) {
   find = send;
+  $('order').addEventListener('change', () => {
+    unsorted = true;
+    place();
+  });
   $('rows').addEventListener('focusin', ({ target }) => reach(target.closest('tr')));
   $('rows').addEventListener('keydown', step);
 }
@@ -62,6 +66,7 @@ export async function load(limit = Math.max(rows.size, PAGE)) {
   for (const [id, row] of rows) if (!kept.has(id)) drop(row);
   for (const object of found) {
     const row = rows.get(idOf(object.key)) ?? add(object);
+    unsorted ||= row.revision !== object.revision;
     fill(row, object);
     if (row.state === 'deleted') mark(row, '');
   }
@@ -159,6 +164,7 @@ function apply(event) {
   if (state !== 'deleted') fill(row, event);
   row.revision = event.revision ?? row.revision;
   mark(row, state);
+  unsorted ||= $('order').value === 'change';
 }
 
 /** Whether a change is newer than its row, or belongs to the pages that are shown. */
@@ -182,11 +188,17 @@ function byKey(one, other) {
 function place() {
   if (!unsorted) return;
   unsorted = false;
+  const focused = document.activeElement;
+  const order = $('order').value === 'key'
+    ? (one, other) => byKey(one.key, other.key)
+    : (one, other) => other.revision - one.revision;
   let at = $('rows').firstChild;
-  for (const { node } of [...rows.values()].sort((one, other) => byKey(one.key, other.key))) {
+  for (const { node } of [...rows.values()].sort(order)) {
     if (node === at) at = at.nextSibling;
     else $('rows').insertBefore(node, at);
   }
+  // A node that moves loses the focus.
+  if (focused.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
 }
 
 /** Adds a row. `place` puts it at its place. */

@@ -3,7 +3,7 @@
 use blackbox::objstore::Object;
 use fantoccini::key::Key as Press;
 
-use super::{board, fill, is_marked, open, register, row, visit_console, watch};
+use super::{NAMES, board, choose, fill, is_marked, open, register, row, visit_console, watch};
 
 #[tokio::test]
 async fn a_deleted_object_cannot_be_opened() {
@@ -24,6 +24,30 @@ async fn a_deleted_object_cannot_be_opened() {
         other.delete(&board.key).await;
         page.until(&format!("{controls} === 0")).await;
         page.until(&format!("!{}", row(&board))).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_list_is_sorted_by_key_or_by_last_change() {
+    visit_console(async |page, other| {
+        let named = |name: &str| Object { key: board().key.named(name), ..board() };
+        for name in ["b", "a", "c"] {
+            other.set(&named(name)).await;
+        }
+        register(page).await;
+        watch(page).await;
+        page.until(&format!("{NAMES} === 'a,b,c'")).await;
+        choose(page, "#order", "change").await;
+        page.until(&format!("{NAMES} === 'c,a,b'")).await;
+        let _ = page.run(&format!("{}.querySelector('button').focus()", row(&named("b")))).await;
+        other.set(&named("b").numbered(2)).await;
+        page.until(&format!("{NAMES} === 'b,c,a'")).await;
+        page.until("document.activeElement.ariaLabel.endsWith(' / b')").await;
+        other.set(&named("aa")).await;
+        page.until(&format!("{NAMES} === 'aa,b,c,a'")).await;
+        choose(page, "#order", "key").await;
+        page.until(&format!("{NAMES} === 'a,aa,b,c'")).await;
     })
     .await;
 }
