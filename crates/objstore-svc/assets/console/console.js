@@ -8,6 +8,8 @@ import * as objects from './objects.js';
 const STORED_ID = 'objstore-client';
 const MAX_SHOWN_WATCHES = 100;
 const OUTDATED = { set: 'Another client changed this object after you opened it.', delete: 'This object was deleted after you opened it.' };
+const NO_END = 'Give a time to live, or tie the object to this client.';
+const NOTHING_TO_KEEP = 'A new object has no expiry or presence to keep. Choose again.';
 const SAMPLE = { key: { Type: 'note', Namespace: 'demo', Name: 'hello' }, owner: 'console', value: '{"text":"Hello"}' };
 
 let registration;
@@ -33,9 +35,10 @@ $('rows').addEventListener('click', (event) => {
   $('editor-heading').focus({ preventScroll: true });
   attempt('edit-error', () => open({ Type, Namespace, Name }))(event);
 });
-$('edit').addEventListener('submit', attempt('edit-error', () => set(condition())));
+$('edit').addEventListener('submit', attempt('edit-error', set));
+$('end').addEventListener('change', showEnd);
 $('load').addEventListener('click', attempt('edit-error', () => open(keyIn('edit'))));
-$('overwrite').addEventListener('click', attempt('edit-error', () => set({})));
+$('overwrite').addEventListener('click', attempt('edit-error', overwrite));
 $('delete').addEventListener('click', attempt('edit-error', remove));
 $('clear').addEventListener('click', () => {
   edit({ ...SAMPLE, key: { ...SAMPLE.key, Name: '' } });
@@ -60,7 +63,7 @@ function attempt(place, action) {
     if (place === 'edit-error') {
       $('conflict').hidden = true;
       $('edit-status').textContent = '';
-      $('value').removeAttribute('aria-invalid');
+      for (const id of ['value', 'end', 'ttl']) $(id).removeAttribute('aria-invalid');
     }
     try {
       await action(event);
@@ -248,10 +251,25 @@ function edit({ key, owner, value }, headers) {
   hold(key, headers);
 }
 
-/** Remembers what the service has stored. */
+/** Remembers what the service has stored, and shows what ends it: headers of `/get`. */
 function hold(key, headers) {
   opened = { key, tag: headers?.get('etag') };
+  const expires = headers?.get('object-expires');
+  const ends = [
+    expires && `It expires at ${new Date(expires).toLocaleString()}.`,
+    headers?.get('object-presence') && 'It is deleted when its client has left.',
+  ].filter(Boolean);
+  $('ends').textContent = ends.join(' ');
+  $('keep').hidden = $('keep').disabled = ends.length === 0;
+  $('end').value = ends.length === 0 ? 'never' : 'keep';
+  $('ttl').value = '';
+  $('presence').checked = false;
+  showEnd();
   objects.showOpened(key);
+}
+
+function showEnd() {
+  $('change').hidden = $('end').value !== 'change';
 }
 
 async function open(key) {
@@ -270,22 +288,51 @@ function isOpened() {
   return opened.tag && idOf(opened.key) === idOf(keyIn('edit'));
 }
 
-async function set(headers) {
+async function set() {
   const key = keyIn('edit');
   const owner = $('owner').value;
   const value = $('value').value;
   try {
     JSON.parse(value);
   } catch (error) {
-    $('value').setAttribute('aria-invalid', 'true');
-    $('value').focus();
-    throw new Error(`The value is not JSON. ${error.message}`);
+    refuse('value', `The value is not JSON. ${error.message}`);
   }
-  const { headers: answer } = await write('/set', textOf({ key, value, owner }), headers);
-  const tag = answer.get('etag');
+  const { headers } = await write(`/set${lifespan()}`, textOf({ key, value, owner }), condition());
+  const tag = headers.get('etag');
   objects.takeOwn({ kind: 'set', key, owner, value, revision: revisionOf(tag) });
-  hold(key, answer);
+  opened = { key, tag };
+  objects.showOpened(key);
   $('edit-status').textContent = `Stored, revision ${revisionOf(tag)}.`;
+  // Only `/get` says what ends the object. It can have ended already.
+  const stored = await request('POST', '/get', JSON.stringify({ Key: key })).catch(() => undefined);
+  if (stored?.headers.get('etag') === opened.tag) hold(key, stored.headers);
+}
+
+/** The query of `/set`. An object that is new, or has gone, has nothing to keep. */
+function lifespan() {
+  if ($('end').value === 'never') return '';
+  if ($('end').value === 'keep') return isOpened() ? '?ttl=keep' : refuse('end', NOTHING_TO_KEEP);
+  const ttl = $('ttl').value.trim();
+  const isPresent = $('presence').checked;
+  if (!ttl && !isPresent) refuse('ttl', NO_END);
+  return `?${new URLSearchParams({ ...(ttl && { ttl }), ...(isPresent && { presence: true }) })}`;
+}
+
+/** Fails because of a field. */
+function refuse(field, message) {
+  $(field).setAttribute('aria-invalid', 'true');
+  $(field).focus();
+  throw new Error(message);
+}
+
+/** Sets the object, whatever is stored now. */
+async function overwrite() {
+  const key = keyIn('edit');
+  const current = await request('POST', '/get', JSON.stringify({ Key: key })).catch((error) => {
+    if (error.status !== 422) throw error;
+  });
+  opened = { key, tag: current?.headers.get('etag') };
+  await set();
 }
 
 async function remove() {
@@ -305,7 +352,7 @@ async function write(path, body, headers) {
   } catch (error) {
     if (error.status !== 412) throw error;
     $('conflict').hidden = false;
-    $('overwrite').hidden = path !== '/set';
+    $('overwrite').hidden = path === '/delete';
     throw new Error(headers['If-Match']
       ? 'Refused: another client changed or deleted this object after you opened it (412).'
       : 'Refused: there is an object with this key already (412).');

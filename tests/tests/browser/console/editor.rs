@@ -1,8 +1,25 @@
 //! The editor.
 
-use blackbox::objstore::{Key, Object};
+use blackbox::{
+    browser::Page,
+    objstore::{Client, Key, Object, revision},
+};
 
-use super::{VALUE, board, open, register, set, visit_console, watch};
+use super::{VALUE, board, choose, open, register, set, visit_console, watch};
+
+/// Presses Set, and waits until the service has stored the object.
+async fn store(page: &Page, other: &Client, key: &Key) {
+    let before = revision(&other.etag(key).await);
+    page.click("#edit .primary").await;
+    page.until("$('#edit-status').textContent.startsWith('Stored, revision ')").await;
+    page.until(&format!("Number(/\\d+/.exec($('#edit-status').textContent)) > {before}")).await;
+}
+
+/// What ends an object: its headers `Object-Expires` and `Object-Presence`.
+async fn end_of(other: &Client, key: &Key) -> [Option<String>; 2] {
+    let answer = other.post("/get", key.body()).await.expect(200);
+    ["object-expires", "object-presence"].map(|name| answer.header(name).map(str::to_owned))
+}
 
 #[tokio::test]
 async fn an_object_is_edited_and_deleted() {
@@ -62,6 +79,67 @@ async fn a_new_object_replaces_no_other() {
         page.click("#edit .primary").await;
         page.until("$('#edit-error').textContent.includes('already')").await;
         assert_eq!(other.get(&sample.key).await, sample);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_end_of_an_object_is_kept_unless_the_user_changes_it() {
+    visit_console(async |page, other| {
+        let board = board();
+        other.set_with("?ttl=1h", &board).await;
+        let hour = end_of(other, &board.key).await;
+        register(page).await;
+        watch(page).await;
+        open(page, &board).await;
+        assert!(page.text("#ends").await.starts_with("It expires at "));
+        assert_eq!(page.run("return $('#end').value").await, "keep");
+        store(page, other, &board.key).await;
+        assert_eq!(end_of(other, &board.key).await, hour);
+
+        choose(page, "#end", "change").await;
+        page.click("#edit .primary").await;
+        page.until("$('#edit-error').textContent.startsWith('Give a time to live')").await;
+        page.write("#ttl", "2h").await;
+        page.click("#presence").await;
+        store(page, other, &board.key).await;
+        page.until("$('#ends').textContent.includes('when its client has left')").await;
+        let [expires, presence] = end_of(other, &board.key).await;
+        assert!(expires > hour[0] && presence.as_deref() == Some("true"), "{expires:?}");
+
+        // A new object has no end that it could keep.
+        page.write("#edit-Name", "-copy").await;
+        page.click("#edit .primary").await;
+        page.until("$('#edit-error').textContent.includes('Choose again')").await;
+        open(page, &board).await;
+        choose(page, "#end", "never").await;
+        store(page, other, &board.key).await;
+        assert_eq!(end_of(other, &board.key).await, [None, None]);
+        page.until("$('#ends').textContent === '' && $('#keep').hidden").await;
+        assert_eq!(other.find(&Key::new("", "", "")).await.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_object_that_expired_is_not_overwritten_for_good() {
+    visit_console(async |page, other| {
+        let board = board();
+        other.set_with("?ttl=1h", &board).await;
+        register(page).await;
+        watch(page).await;
+        open(page, &board).await;
+        other.delete(&board.key).await;
+        page.until("$('#edit-status').textContent.includes('was deleted')").await;
+        page.click("#edit .primary").await;
+        page.until("!$('#conflict').hidden").await;
+        page.click("#overwrite").await;
+        page.until("$('#edit-error').textContent.includes('Choose again')").await;
+        assert_eq!(other.find(&board.key).await, []);
+        choose(page, "#end", "never").await;
+        page.click("#edit .primary").await;
+        page.until("$('#edit-status').textContent.startsWith('Stored')").await;
+        assert_eq!(other.get(&board.key).await, board);
     })
     .await;
 }

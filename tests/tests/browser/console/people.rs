@@ -6,7 +6,7 @@ use blackbox::{
 };
 use fantoccini::key::Key as Press;
 
-use super::{board, fill, is_live, is_marked, open, register, set, visit_console, watch};
+use super::{board, choose, fill, is_live, is_marked, open, register, set, visit_console, watch};
 use crate::{keyboard::tab_to, width::does_not_scroll_sideways};
 
 #[tokio::test]
@@ -128,11 +128,17 @@ async fn axe_finds_nothing_and_a_phone_does_not_scroll_sideways() {
         other.set(&Object::new(&Key::new(&long, &long, &long), value)).await;
         is_marked(page, &board, "watched").await;
         check("objects").await;
-        other.set(&board.numbered(2)).await;
+        other.set_with("?ttl=1h", &board.numbered(2)).await;
         is_marked(page, &board, "changed").await;
         axe::finds_nothing(&axe, page, "changed").await;
         open(page, &board).await;
         check("opened").await;
+        choose(page, "#end", "change").await;
+        check("end").await;
+        set(page, "{}").await;
+        page.until("$('#edit-error').textContent !== ''").await;
+        check("no end").await;
+        choose(page, "#end", "keep").await;
         other.set(&board.numbered(3)).await;
         set(page, "{}").await;
         page.until("!$('#conflict').hidden").await;
