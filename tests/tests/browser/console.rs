@@ -53,7 +53,7 @@ fn row(object: &Object) -> String {
 
 /// Waits until the row of an object shows this state.
 async fn is_marked(page: &Page, object: &Object, state: &str) {
-    page.until(&format!("{}?.children[1].textContent === '{state}'", row(object))).await;
+    page.until(&format!("{}?.children[2].textContent === '{state}'", row(object))).await;
 }
 
 async fn open(page: &Page, object: &Object) {

@@ -6,11 +6,11 @@ const TIMEOUT_MS = 15_000;
 
 export const PARTS = ['Type', 'Namespace', 'Name'];
 
-/** A request without success. `status` is 0 if there is no response. */
+/** A request without success. `status` is 0 if there is no response, `operation` is the index of the refused one of a batch. */
 export class Failure extends Error {
-  constructor(message, status = 0) {
+  constructor(message, status = 0, operation = undefined) {
     super(message);
-    this.status = status;
+    Object.assign(this, { status, operation });
   }
 }
 
@@ -24,15 +24,16 @@ export async function send({ method, url, headers, body }) {
   } catch {
     throw new Failure('The service did not answer. Try again.');
   }
-  if (!response.ok) throw new Failure(`${phrase(response)}: ${messageOf(text)}`, response.status);
-  return { text, headers: response.headers };
+  if (response.ok) return { text, headers: response.headers };
+  const { message, operation } = problemOf(text);
+  throw new Failure(`${phrase(response)}: ${message}`, response.status, operation);
 }
 
-function messageOf(text) {
+function problemOf(text) {
   try {
-    return JSON.parse(text).message;
+    return JSON.parse(text);
   } catch {
-    return text;
+    return { message: text };
   }
 }
 

@@ -7,6 +7,9 @@ import * as objects from './objects.js';
 
 const STORED_ID = 'objstore-client';
 const MAX_SHOWN_WATCHES = 100;
+/** The service executes no larger batch. */
+const MAX_OPERATIONS = 512;
+const MAX_CONFIRMED_KEYS = 10;
 const OUTDATED = { set: 'Another client changed this object after you opened it.', delete: 'This object was deleted after you opened it.' };
 const NO_END = 'Give a time to live, or tie the object to this client.';
 const NOTHING_TO_KEEP = 'A new object has no expiry or presence to keep. Choose again.';
@@ -26,6 +29,7 @@ $('watch-list').addEventListener('click', attempt('watch-error', async ({ target
 }));
 $('filter').addEventListener('submit', attempt('list-error', () => list(objects.show(keyIn('filter')))));
 $('more').addEventListener('click', attempt('list-error', () => list(objects.more())));
+$('delete-selected').addEventListener('click', attempt('list-error', removeSelected));
 $('rows').addEventListener('click', (event) => {
   const button = event.target.closest('button');
   if (!button) return;
@@ -228,6 +232,42 @@ function take(event) {
 /** The list shows its state by itself; a failure is shown beside it. */
 async function reload() {
   await objects.load().catch((error) => $('list-error').textContent = error.message);
+}
+
+/** Deletes the selected objects, a batch at a time. A batch is deleted as a whole, or not at all. */
+async function removeSelected() {
+  const keys = objects.selected();
+  if (!await confirmed(keys)) return;
+  for (let done = 0; done < keys.length; done += MAX_OPERATIONS) {
+    const batch = keys.slice(done, done + MAX_OPERATIONS);
+    try {
+      await act('POST', '/batch', JSON.stringify({ Operations: batch.map((Key) => ({ Delete: { Key } })) }));
+    } catch (error) {
+      await reload();
+      const refused = batch[error.operation];
+      const place = refused ? `, because of ${keyText(refused)}` : '';
+      throw new Error(`${done} of ${keys.length} objects are deleted. The service stopped${place}. ${error.message}`);
+    }
+    for (const key of batch) objects.takeOwn({ kind: 'delete', key });
+  }
+  $('announcement').textContent = `${numbered(keys.length)} deleted.`;
+}
+
+/** Asks the user whether to delete objects. */
+function confirmed(keys) {
+  $('confirm-heading').textContent = `Delete ${numbered(keys.length)}?`;
+  const more = keys.length - MAX_CONFIRMED_KEYS;
+  $('confirm-keys').replaceChildren(...keys.slice(0, MAX_CONFIRMED_KEYS).map((key) => element('li', {}, ...keyNodes(key))),
+    more > 0 ? element('li', {}, `and ${more} more`) : '');
+  $('confirm').returnValue = '';
+  $('confirm').showModal();
+  return new Promise((resolve) => {
+    $('confirm').addEventListener('close', () => resolve($('confirm').returnValue === 'delete'), { once: true });
+  });
+}
+
+function numbered(number) {
+  return number === 1 ? '1 object' : `${number} objects`;
 }
 
 /** The revision in an entity tag, `"<epoch>-<revision>"`. */

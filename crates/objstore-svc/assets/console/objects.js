@@ -1,4 +1,4 @@
-// The list of objects: pages of `/find`, and the changes of the socket.
+// The list of objects: pages of `/find`, the changes of the socket, and which rows are selected.
 
 import { $, element } from '/page.js';
 import { compare, idOf, keyNodes, keyText, matches, objectsOf, orderOf } from './api.js';
@@ -41,6 +41,11 @@ export function start(send) {
     unsorted = true;
     place();
   });
+  $('all').addEventListener('change', () => {
+    for (const { check } of rows.values()) check.checked = $('all').checked && !check.hidden;
+    countSelected();
+  });
+  $('rows').addEventListener('change', countSelected);
   $('rows').addEventListener('focusin', ({ target }) => reach(target.closest('tr')));
   $('rows').addEventListener('keydown', step);
 }
@@ -133,6 +138,11 @@ export function showOpened(key) {
   rows.get(opened)?.node.setAttribute('aria-current', true);
 }
 
+/** The keys of the selected objects, in the order of `/find`. */
+export function selected() {
+  return [...rows.values()].filter(({ check }) => check.checked).map(({ key }) => key).sort(byKey);
+}
+
 function schedule() {
   showing ??= setTimeout(showPending, SHOW_EVERY_MS);
 }
@@ -203,15 +213,17 @@ function place() {
 
 /** Adds a row. `place` puts it at its place. */
 function add(object) {
+  const label = keyText(object.key);
+  const check = element('input', { type: 'checkbox', tabindex: -1, 'aria-label': `Select ${label}` });
   const button = element('button', {
-    type: 'button', tabindex: -1, 'data-open': idOf(object.key), 'aria-label': `Open ${keyText(object.key)}`,
+    type: 'button', tabindex: -1, 'data-open': idOf(object.key), 'aria-label': `Open ${label}`,
   }, ...keyNodes(object.key));
   const key = element('th', { scope: 'row', role: 'rowheader' }, button);
   const state = element('td', { role: 'cell' });
   const value = element('td', { role: 'cell', class: 'value' });
   const node = element('tr', { role: 'row', 'aria-current': idOf(object.key) === opened && 'true' },
-    key, state, value);
-  const row = { key: object.key, node, button, cells: { key, state, value } };
+    element('td', { role: 'cell' }, check), key, state, value);
+  const row = { key: object.key, node, check, button, cells: { key, state, value } };
   rows.set(idOf(object.key), row);
   unsorted = true;
   fill(row, object);
@@ -236,17 +248,19 @@ function mark(row, state) {
     marked.add(row);
     setTimeout(schedule, MARK_MS);
   }
-  if (state === 'deleted' || row.state === 'deleted') showButton(row, state !== 'deleted');
+  if ((state === 'deleted') !== row.check.hidden) showControls(row, state !== 'deleted');
   row.state = state;
   row.node.dataset.state = state;
   const shown = state || (isWatched(row.key) ? 'watched' : '');
   row.cells.state.replaceChildren(shown && element('span', { class: 'badge', 'data-kind': shown }, shown));
 }
 
-/** A deleted object cannot be opened. */
-function showButton(row, exists) {
+/** A deleted object can be neither selected nor opened. */
+function showControls(row, exist) {
   if (row.node.contains(document.activeElement)) $('list').focus();
-  row.cells.key.replaceChildren(exists ? row.button : element('span', {}, ...keyNodes(row.key)));
+  row.cells.key.replaceChildren(exist ? row.button : element('span', {}, ...keyNodes(row.key)));
+  row.check.hidden = !exist;
+  row.check.checked = false;
 }
 
 function drop(row) {
@@ -259,7 +273,8 @@ function drop(row) {
 
 function reach(node) {
   const next = node?.isConnected && isOpenable(node) ? node : [...$('rows').children].find(isOpenable);
-  for (const [row, index] of [[reached, -1], [next, 0]]) row?.querySelector('button')?.setAttribute('tabindex', index);
+  for (const control of reached?.querySelectorAll('input, button') ?? []) control.tabIndex = -1;
+  for (const control of next?.querySelectorAll('input, button') ?? []) control.tabIndex = 0;
   reached = next;
 }
 
@@ -268,11 +283,21 @@ function step(event) {
   if (!STEPS[event.key]) return;
   event.preventDefault();
   do row = row[STEPS[event.key]]; while (row && !isOpenable(row));
-  row?.querySelector('button').focus();
+  row?.querySelector(event.target.localName).focus();
 }
 
 function isOpenable(node) {
   return node.dataset.state !== 'deleted';
+}
+
+// The numbers
+
+function countSelected() {
+  const number = $('rows').querySelectorAll(':checked').length;
+  $('all').checked = number > 0 && number === rows.size;
+  $('all').indeterminate = number > 0 && number < rows.size;
+  $('delete-selected').disabled = number === 0;
+  $('delete-selected').textContent = number === 0 ? 'Delete' : `Delete ${number}`;
 }
 
 function count() {
@@ -285,5 +310,6 @@ function count() {
   $('object-count').textContent = text;
   $('shown').hidden = rows.size === 0;
   $('more').hidden = !cursor || isFull;
+  countSelected();
   reach(reached);
 }

@@ -11,16 +11,19 @@ async fn a_deleted_object_cannot_be_opened() {
         let board = board();
         other.set(&board).await;
         register(page).await;
-        let controls = format!("{}?.querySelectorAll('button').length", row(&board));
-        page.until(&format!("{controls} === 1")).await;
+        let controls =
+            format!("{}?.querySelectorAll('button, input:not([hidden])').length", row(&board));
+        page.until(&format!("{controls} === 2")).await;
+        let _ = page.run(&format!("{}.querySelector('input').click()", row(&board))).await;
         // The list follows what this page does, also without a watch.
         open(page, &board).await;
         page.click("#delete").await;
         page.until(&format!("{controls} === 0")).await;
+        page.until("$('#delete-selected').disabled").await;
 
         watch(page).await;
         other.set(&board).await;
-        page.until(&format!("{controls} === 1")).await;
+        page.until(&format!("{controls} === 2")).await;
         other.delete(&board.key).await;
         page.until(&format!("{controls} === 0")).await;
         page.until(&format!("!{}", row(&board))).await;
@@ -104,6 +107,57 @@ async fn the_page_holds_five_thousand_objects_at_most() {
         other.set(&changed).await;
         page.until(&format!("{}?.textContent.includes('\"seed\"')", row(&changed))).await;
         assert_eq!(page.run("return $('#rows').children.length").await, 5000);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn selected_objects_are_deleted_in_batches_after_a_question() {
+    visit_console(async |page, other| {
+        fill(other, 700).await;
+        register(page).await;
+        for shown in [100, 200, 400] {
+            page.until(&format!("$('#rows').children.length === {shown}")).await;
+            page.click("#more").await;
+        }
+        page.until("$('#rows').children.length === 700").await;
+        page.click("#all").await;
+        for (button, rest) in [("[value='']", 700), (".primary", 0)] {
+            page.click("#delete-selected").await;
+            assert_eq!(page.text("#confirm-heading").await, "Delete 700 objects?");
+            assert_eq!(page.text("#confirm-keys li:last-child").await, "and 690 more");
+            page.click(&format!("#confirm {button}")).await;
+            page.until(&format!("$('#rows').querySelectorAll(':checked').length === {rest}")).await;
+            assert_eq!(other.find(&board().key.named("")).await.len(), rest);
+        }
+        let command = page.text("#curl").await;
+        assert_eq!(command.matches("Delete").count(), 188, "the second batch: {command}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refused_batch_names_the_object() {
+    visit_console(async |page, other| {
+        fill(other, 3).await;
+        register(page).await;
+        page.until("$('#rows').children.length === 3").await;
+        page.click("#all").await;
+        // The page does not watch it.
+        other.delete(&board().key.named("0001")).await;
+        page.click("#delete-selected").await;
+        page.click("#confirm .primary").await;
+        page.until("$('#list-error').textContent.includes('422 ')").await;
+        let error = page.text("#list-error").await;
+        assert!(error.starts_with("0 of 3 objects are deleted."), "{error}");
+        assert!(error.contains("board / game-17 / 0001"), "{error}");
+        // The list is read again. The others stay selected.
+        page.until(&format!("{NAMES} === '0000,0002'")).await;
+        page.until("$('#delete-selected').textContent === 'Delete 2'").await;
+        page.click("#delete-selected").await;
+        page.click("#confirm .primary").await;
+        page.until("$('#list-error').textContent === '' && $('#shown').hidden").await;
+        assert_eq!(other.find(&board().key.named("")).await, []);
     })
     .await;
 }

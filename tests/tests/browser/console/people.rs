@@ -6,7 +6,9 @@ use blackbox::{
 };
 use fantoccini::key::Key as Press;
 
-use super::{board, choose, fill, is_live, is_marked, open, register, set, visit_console, watch};
+use super::{
+    NAMES, board, choose, fill, is_live, is_marked, open, register, set, visit_console, watch,
+};
 use crate::{keyboard::tab_to, width::does_not_scroll_sideways};
 
 #[tokio::test]
@@ -45,14 +47,29 @@ async fn arrow_keys_lead_through_the_list() {
         fill(other, 3).await;
         register(page).await;
         watch(page).await;
-        tab_to(page, "#rows button").await;
+        tab_to(page, "#rows input").await;
         page.press(Press::Down.into()).await;
+        page.press(' ').await;
         page.press(Press::Down.into()).await;
+        page.press(' ').await;
+        page.until("$('#delete-selected').textContent === 'Delete 2'").await;
+        page.press(Press::Tab.into()).await;
         page.until("document.activeElement.ariaLabel === 'Open board / game-17 / 0002'").await;
         page.press(Press::Up.into()).await;
         page.press(Press::Enter.into()).await;
         page.until("document.activeElement.id === 'editor-heading'").await;
         page.until("$('#edit-Name').value === '0001'").await;
+
+        tab_to(page, "#delete-selected").await;
+        page.press(Press::Enter.into()).await;
+        page.until("document.activeElement.textContent === 'Cancel'").await;
+        page.press(Press::Escape.into()).await;
+        page.until("!$('#confirm').open && document.activeElement.id === 'delete-selected'").await;
+        page.press(Press::Enter.into()).await;
+        tab_to(page, "#confirm .primary").await;
+        page.press(Press::Enter.into()).await;
+        page.until(&format!("{NAMES} === '0000'")).await;
+        assert_eq!(other.find(&board().key.named("")).await.len(), 1);
     })
     .await;
 }
@@ -128,6 +145,11 @@ async fn axe_finds_nothing_and_a_phone_does_not_scroll_sideways() {
         other.set(&Object::new(&Key::new(&long, &long, &long), value)).await;
         is_marked(page, &board, "watched").await;
         check("objects").await;
+        page.click("#all").await;
+        check("selected").await;
+        page.click("#delete-selected").await;
+        check("question").await;
+        page.click("#confirm [value='']").await;
         other.set_with("?ttl=1h", &board.numbered(2)).await;
         is_marked(page, &board, "changed").await;
         axe::finds_nothing(&axe, page, "changed").await;
