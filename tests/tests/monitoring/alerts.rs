@@ -1,6 +1,6 @@
 //! The alerts: their tests, their annotations, and the series that they read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blackbox::project::{read, root};
 use serde_norway::Value;
@@ -95,16 +95,16 @@ fn every_alert_links_to_its_section_of_the_page() {
 #[tokio::test]
 async fn every_series_that_an_alert_reads_exists() {
     let scraped = traffic::scraped().await;
-    let (mut expressions, mut not_caused) = (Vec::new(), Vec::new());
+    let (mut expressions, mut not_caused) = (BTreeSet::new(), BTreeSet::new());
     for alert in alerts() {
         let selectors = selectors(&alert.expression);
         assert!(!selectors.is_empty(), "{}", alert.name);
         for selector in selectors {
-            expressions.push(selector.of_names());
+            expressions.insert(selector.of_names());
             let caused = !NOT_CAUSED.contains(&&*selector.text);
-            if caused { &mut expressions } else { &mut not_caused }.push(selector.text);
+            if caused { &mut expressions } else { &mut not_caused }.insert(selector.text);
         }
     }
     assert_eq!(not_caused.len(), NOT_CAUSED.len(), "{not_caused:?}");
-    scraped.evaluate(&expressions).await;
+    scraped.evaluate(&Vec::from_iter(expressions)).await;
 }
