@@ -96,7 +96,7 @@ async fn a_change_of_another_client_appears_without_a_reload() {
         let board = board();
         other.set(&board).await;
         is_marked(page, &board, "new").await;
-        page.until("$('#lines li .badge').textContent === 'set'").await;
+        page.until("$('#lines li .badge')?.textContent === 'set'").await;
         is_marked(page, &board, "watched").await;
 
         other.set(&board.numbered(2)).await;
