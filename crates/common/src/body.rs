@@ -217,38 +217,41 @@ pub struct UploadMemory {
     _bodies: Option<Permit>,
 }
 
-/// Takes memory for a body of at most `limit` bytes, from `own` and from the budget of bodies. Then
-/// the pieces can be read. A body that is too long is read to ten times the limit, and discarded,
-/// because most clients read the answer only after that.
+/// Takes memory for a body of at most `limit` bytes, from `own` and from the budget of bodies, and
+/// returns the pieces. A body without memory, or that is too long, is read to ten times the limit and
+/// discarded, because most clients read the answer only after that. The pieces then end with an error.
 pub fn upload(
     extensions: &Extensions,
     body: Body,
     limit: usize,
     own: &Arc<Budget>,
-) -> Result<
-    (impl Stream<Item = Result<Bytes, BodyError>> + Send + 'static + use<>, UploadMemory),
-    BodyError,
-> {
+) -> (impl Stream<Item = Result<Bytes, BodyError>> + Send + 'static + use<>, Option<UploadMemory>) {
     let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
     let bytes = size.unwrap_or(limit).min(limit);
-    let bodies = extensions.get::<Connection>().map(|connection| connection.bodies().take(bytes));
-    let bodies = bodies.map(|permit| permit.ok_or(BodyError::NoMemory)).transpose()?;
-    let memory =
-        UploadMemory { _own: own.take(bytes).ok_or(BodyError::NoMemory)?, _bodies: bodies };
+    let memory = own.take(bytes).and_then(|own| {
+        let bodies = extensions.get::<Connection>().map(|connection| connection.bodies());
+        let bodies = bodies.map_or(Some(None), |bodies| bodies.take(bytes).map(Some))?;
+        Some(UploadMemory { _own: own, _bodies: bodies })
+    });
+    let is_kept = memory.is_some();
     let deadline = Instant::now() + UPLOAD_TIMEOUT;
     let pieces = try_unfold((body, 0_usize), move |(mut body, mut length)| async move {
         while let Some(piece) = timeout_at(deadline, next(&mut body)).await?? {
             length = length.saturating_add(piece.len());
-            if length <= limit {
+            if is_kept && length <= limit {
                 return Ok(Some((piece, (body, length))));
             }
             if length > limit.saturating_mul(10) {
                 break;
             }
         }
-        if length <= limit { Ok(None) } else { Err(BodyError::TooLarge { limit }) }
+        match is_kept {
+            _ if length > limit => Err(BodyError::TooLarge { limit }),
+            true => Ok(None),
+            false => Err(BodyError::NoMemory),
+        }
     });
-    Ok((pieces, memory))
+    (pieces, memory)
 }
 
 /// Whether the connection broke, as opposed to invalid HTTP from the client.

@@ -35,7 +35,7 @@ pub(crate) struct Upload {
     text: Vec<u8>,
     files: Vec<File>,
     /// The memory is in use until the files are stored.
-    _memory: UploadMemory,
+    _memory: Option<UploadMemory>,
 }
 
 struct File {
@@ -51,7 +51,7 @@ impl<S: Uploads + Sync> FromRequest<S> for Upload {
         let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let boundary = multer::parse_boundary(kind.unwrap_or_default());
         let boundary = boundary.map_err(|_| Error::NotMultipart)?;
-        let (pieces, memory) = body::upload(&parts.extensions, body, MAX_UPLOAD, state.uploads())?;
+        let (pieces, memory) = body::upload(&parts.extensions, body, MAX_UPLOAD, state.uploads());
         let mut form = Multipart::new(pieces, boundary);
         let (mut text, mut files) = (Vec::new(), Vec::new());
         while let Some(field) = form.next_field().await.map_err(unread)? {
