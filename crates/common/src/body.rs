@@ -27,6 +27,7 @@ use tokio::{
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::{
+    causes::causes,
     limits::{Budget, Permit},
     serve::Connection,
 };
@@ -262,8 +263,7 @@ fn is_disconnect(error: &(dyn Error + 'static)) -> bool {
         io::ErrorKind::ConnectionAborted,
         io::ErrorKind::BrokenPipe,
     ];
-    let mut causes = std::iter::successors(Some(error), |&error| error.source());
-    causes.any(|cause| {
+    causes(error).any(|cause| {
         let incomplete = cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message);
         let kind = cause.downcast_ref().map(io::Error::kind);
         incomplete || kind.is_some_and(|kind| disconnects.contains(&kind))

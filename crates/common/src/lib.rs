@@ -8,6 +8,7 @@ pub mod aside;
 pub mod batch;
 pub mod bearer;
 pub mod body;
+pub mod causes;
 #[cfg(feature = "store")]
 pub mod clock;
 pub mod config;

@@ -9,9 +9,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use common::causes::causes;
 use tower::{Layer, Service};
-
-use super::fault::chain;
 
 /// The number of connections that one client has opened.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +54,7 @@ impl<S: Service<R>, R> Service<R> for CountConnects<S> {
 
 /// Whether a request failed because the other side closed the connection before it answered.
 pub(super) fn is_closed(error: &reqwest::Error) -> bool {
-    chain(error).any(|error| {
+    causes(error).any(|error| {
         let is_incomplete = |error: &hyper::Error| error.is_incomplete_message();
         let is_lost = |error: &io::Error| {
             use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};

@@ -2,12 +2,11 @@
 //! the log line of the request.
 
 use std::{
-    error::Error,
     io::{self, ErrorKind},
-    iter::successors,
     ops::RangeInclusive,
 };
 
+use common::causes::causes;
 use jiff::Timestamp;
 use reqwest::{
     StatusCode,
@@ -74,16 +73,9 @@ pub(super) fn pause(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> 
     Some(seconds.clamp(*PAUSE.start(), *PAUSE.end()))
 }
 
-/// The errors of a chain, the outermost first.
-pub(super) fn chain<'a>(
-    error: &'a (dyn Error + 'static),
-) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    successors(Some(error), |&error| error.source())
-}
-
 /// Why no answer came, in a few words.
 fn short(error: &reqwest::Error) -> String {
-    let text = chain(error).find_map(|error| {
+    let text = causes(error).find_map(|error| {
         if error.is::<NameNotFound>() {
             return Some("name not found".to_owned());
         }

@@ -7,7 +7,6 @@
 use std::{
     error::Error,
     io,
-    iter::successors,
     path::{Path, PathBuf},
     str::FromStr as _,
     sync::Arc,
@@ -16,6 +15,7 @@ use std::{
 
 use bytes::Bytes;
 use common::{
+    causes::causes,
     files::Files,
     limits::Networks,
     tls::{self, TlsError},
@@ -236,10 +236,9 @@ async fn discard(mut answer: Response) {
 
 /// The outcome of a request without an answer.
 fn failure(error: &reqwest::Error) -> DeliveryOutcome {
-    let causes = || successors(Some(error as &(dyn Error + 'static)), |&cause| cause.source());
-    if causes().any(|cause| cause.is::<ForbiddenAddress>()) {
+    if causes(error).any(|cause| cause.is::<ForbiddenAddress>()) {
         DeliveryOutcome::AddressForbidden
-    } else if causes().any(is_tls) {
+    } else if causes(error).any(is_tls) {
         DeliveryOutcome::TlsFailed
     } else {
         DeliveryOutcome::ConnectionFailed
