@@ -15,20 +15,26 @@ async fn store(page: &Page, other: &Client, key: &Key) {
     page.until(&format!("Number(/\\d+/.exec($('#edit-status').textContent)) > {before}")).await;
 }
 
-/// What ends an object: its headers `Object-Expires` and `Object-Presence`.
+/// The headers that say what ends an object: `Object-Expires` and `Object-Presence`.
 async fn end_of(other: &Client, key: &Key) -> [Option<String>; 2] {
     let answer = other.post("/get", key.body()).await.expect(200);
     ["object-expires", "object-presence"].map(|name| answer.header(name).map(str::to_owned))
 }
 
+/// Opens an object that the page watches.
+async fn open_board(page: &Page, other: &Client) -> Object {
+    let board = board();
+    other.set(&board).await;
+    register(page).await;
+    watch(page).await;
+    open(page, &board).await;
+    board
+}
+
 #[tokio::test]
 async fn an_object_is_edited_and_deleted() {
     visit_console(async |page, other| {
-        let board = board();
-        other.set(&board).await;
-        register(page).await;
-        watch(page).await;
-        open(page, &board).await;
+        let board = open_board(page, other).await;
         page.click("#edit .primary").await;
         page.until("$('#edit-status').textContent.startsWith('Stored')").await;
         assert_eq!(other.get(&board.key).await, board, "the large number is unchanged");
@@ -47,11 +53,7 @@ async fn an_object_is_edited_and_deleted() {
 #[tokio::test]
 async fn a_conflict_is_shown_and_resolved() {
     visit_console(async |page, other| {
-        let board = board();
-        other.set(&board).await;
-        register(page).await;
-        watch(page).await;
-        open(page, &board).await;
+        let board = open_board(page, other).await;
         other.set(&board.numbered(2)).await;
         page.until("$('#edit-status').textContent.includes('Another client changed')").await;
         set(page, r#"{"n":3}"#).await;
