@@ -160,7 +160,7 @@ impl<'a> Batch<'a> {
                 intent.decide_set(object, current, rule, epoch)?;
                 let before = current.map(|(owner, _)| owner);
                 let before = before.filter(|&owner| intent.tracks_owner && *owner != object.owner);
-                let lifespan = lifespan.stored(self.known.now, self.lifespan(&object.key));
+                let lifespan = lifespan.stored(self.known.now, || self.lifespan(&object.key));
                 let (object, before) = (Arc::clone(object), before.cloned());
                 Ok(Entry::Set { object, lifespan, before })
             }

@@ -41,9 +41,14 @@ pub(crate) struct Lifespan {
 
 impl Lifespan {
     /// That of an object that is set at `now`, over one that has the lifespan `current`.
-    pub(crate) fn stored(self, now: Timestamp, current: StoredLifespan) -> StoredLifespan {
+    pub(crate) fn stored(
+        self,
+        now: Timestamp,
+        current: impl FnOnce() -> StoredLifespan,
+    ) -> StoredLifespan {
         let Self { ttl, presence, keeps } = self;
         if keeps {
+            let current = current();
             return StoredLifespan { present: presence.or(current.present), ..current };
         }
         let expires = ttl.map(|ttl| now.saturating_add(ttl.millis()));

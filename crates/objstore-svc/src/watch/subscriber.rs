@@ -161,7 +161,7 @@ impl Subscriber {
         Acknowledger { hub: Arc::clone(&self.hub), client: self.client, socket: self.socket }
     }
 
-    /// What the client has after the messages so far. `None` if that is no place to resume at: access
+    /// The place of the client after the messages so far. `None` if it cannot resume there: access
     /// rules of another process are not known here yet, so the place before is still valid.
     pub(crate) fn place(&self) -> Option<Place> {
         if let Some(Pass { through, after, .. }) = &self.pass {
@@ -278,8 +278,8 @@ impl Subscriber {
         }
         let Some(Place::Exact(revision)) = self.place() else {
             // Otherwise the wait for a mark that is due would end at once.
-            let later = Instant::now() + MARK_EVERY_UNTIL_SETTLED;
-            self.mark_at = self.mark_at.map(|at| at.max(later));
+            let later = |at: Instant| at.max(Instant::now() + MARK_EVERY_UNTIL_SETTLED);
+            self.mark_at = self.mark_at.map(later);
             return;
         };
         let is_synced = self.behind_until.take().is_some() && self.initial;
