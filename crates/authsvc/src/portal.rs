@@ -314,7 +314,7 @@ impl SignInCalls<'_> {
     }
 }
 
-/// What is read of an answer.
+/// The part of an answer that is read.
 struct Answer {
     status: StatusCode,
     /// Seconds that callers should wait.
