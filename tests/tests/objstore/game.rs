@@ -44,7 +44,6 @@ async fn the_game_prints_what_the_document_says() {
     let service = service().await;
     let page = read("docs/objstore-svc.md");
     let section = page.split_once(TITLE).and_then(|(_, rest)| rest.split("\n## ").next()).unwrap();
-    assert!(section.contains(&read(RULES)), "the section does not contain {RULES}");
     let section = section.replace("localhost:5001", service.url().trim_start_matches("http://"));
     let folder = tempfile::tempdir().unwrap();
     symlink(root().join("docs"), folder.path().join("docs")).unwrap();
