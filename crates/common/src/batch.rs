@@ -305,7 +305,7 @@ impl<E: Engine> Queue<E> {
 
     /// Counters since the start of the process.
     pub fn stats(&self) -> Stats {
-        self.counters.stats(self.bytes.usage().used)
+        self.counters.stats()
     }
 }
 

@@ -21,10 +21,21 @@ use axum::{
 use prometheus::{Registry, TextEncoder};
 use serde_json::json;
 
-use crate::{ErrorBody, bearer::BearerToken, config::ServerConfig, error::Cause};
+use crate::{
+    ErrorBody,
+    bearer::BearerToken,
+    config::ServerConfig,
+    error::Cause,
+    telemetry::{Family, StatsCollector},
+};
 
 /// Timeout of `healthcheck` for connecting, and again for reading the answer.
 const HEALTHCHECK_TIMEOUT: Duration = Duration::from_secs(3);
+
+const FAMILIES: [Family<Readiness>; 1] =
+    [Family::gauge("database_up", "Whether the database answers and takes writes.", |readiness| {
+        (*readiness != Readiness::Down).into()
+    })];
 
 /// State of the routes for operators.
 #[derive(Clone)]
@@ -49,13 +60,14 @@ pub enum Readiness {
 
 impl Operations {
     /// `/metrics` renders `registry`, and requires `token` if set. `/ready` answers what `readiness`
-    /// returns.
+    /// returns, and `database_up` is a metric of it.
     pub fn new(
         registry: Registry,
         token: Option<BearerToken>,
-        readiness: impl Fn() -> Readiness + Send + Sync + 'static,
-    ) -> Self {
-        Self { registry, token, draining: Arc::default(), readiness: Arc::new(readiness) }
+        readiness: impl Fn() -> Readiness + Send + Sync + Clone + 'static,
+    ) -> prometheus::Result<Self> {
+        registry.register(Box::new(StatsCollector::new(&FAMILIES, readiness.clone())))?;
+        Ok(Self { registry, token, draining: Arc::default(), readiness: Arc::new(readiness) })
     }
 
     /// Makes `/ready` return 503, because the service is stopping.

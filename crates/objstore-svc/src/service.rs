@@ -153,7 +153,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     // Before clients can connect, because new rules reset their streams.
     reload.record().await;
     let watched = store.clone();
-    let operations = Operations::new(registry, token, move || watched.readiness());
+    let operations = Operations::new(registry, token, move || watched.readiness())?;
 
     let shutdown = CancellationToken::new();
     let app = App {

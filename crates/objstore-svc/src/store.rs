@@ -245,14 +245,14 @@ pub(crate) struct Stats {
     pub(crate) log_bytes: u64,
     /// Registered clients.
     pub(crate) clients: u64,
+    /// `OBJSTORE_MAX_CLIENTS`.
+    pub(crate) max_clients: u64,
     /// Batches committed since the start of this process.
     pub(crate) commits: u64,
     /// Writes in these batches.
     pub(crate) writes: u64,
     /// Objects that this process deleted because they expired or their client was gone.
     pub(crate) expired: u64,
-    /// Bytes of pending writes.
-    pub(crate) waiting_bytes: u64,
     /// Gets that found their object in the cache.
     pub(crate) cache_hits: u64,
     /// Gets that read the database.
@@ -375,7 +375,7 @@ impl Store {
             commits: batches.commits,
             writes: batches.writes,
             expired: self.shared().expired(),
-            waiting_bytes: batches.waiting_bytes,
+            max_clients: self.shared().rules.max_clients,
             ..stats
         }
     }

@@ -12,7 +12,7 @@ use crate::store::Store;
 /// The batches, and the hits and misses of the cache.
 type StoreStats = (Stats, (u64, u64));
 
-const FAMILIES: [Family<StoreStats>; 7] = [
+const FAMILIES: [Family<StoreStats>; 6] = [
     Family::counter("commits_total", "Batches committed.", |(batches, _)| batches.commits),
     Family::counter("writes_total", "Writes in committed batches.", |(batches, _)| batches.writes),
     Family::counter(
@@ -24,11 +24,6 @@ const FAMILIES: [Family<StoreStats>; 7] = [
         "writes_postponed_total",
         "Writes moved to a later batch, because their rows were locked.",
         |(batches, _)| batches.postponed,
-    ),
-    Family::gauge(
-        "write_queue_bytes",
-        "Bytes of writes that wait for a commit.",
-        |(batches, _)| batches.waiting_bytes,
     ),
     Family::counter(
         "cache_hits_total",

@@ -268,7 +268,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         backlog_metrics: BacklogMetrics::new(&registry)?,
     };
     let watched = store.clone();
-    let operations = Operations::new(registry, token, move || watched.readiness());
+    let operations = Operations::new(registry, token, move || watched.readiness())?;
 
     let at = |port| SocketAddr::new(config.server.host, port);
     let (listener, address) = listen("HOST and PORT", at(config.server.port))?;

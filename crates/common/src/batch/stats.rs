@@ -13,8 +13,6 @@ pub struct Stats {
     pub conflicts: u64,
     /// Writes left for a later batch because their rows were locked.
     pub postponed: u64,
-    /// Bytes that unanswered writes hold at the moment, without follow-up work.
-    pub waiting_bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -36,13 +34,12 @@ impl Counters {
         self.conflicts.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn stats(&self, waiting_bytes: u64) -> Stats {
+    pub(super) fn stats(&self) -> Stats {
         Stats {
             commits: self.commits.load(Ordering::Relaxed),
             writes: self.writes.load(Ordering::Relaxed),
             conflicts: self.conflicts.load(Ordering::Relaxed),
             postponed: self.postponed.load(Ordering::Relaxed),
-            waiting_bytes,
         }
     }
 }

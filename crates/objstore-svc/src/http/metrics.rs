@@ -23,8 +23,8 @@ const FAMILIES: [Family<Read>; 14] = [
         store.log_bytes
     }),
     Family::gauge("clients", "Registered clients.", |(store, _)| store.clients),
-    Family::gauge("write_queue_bytes", "Bytes of writes that wait for a commit.", |(store, _)| {
-        store.waiting_bytes
+    Family::gauge("clients_max", "Maximum number of registered clients.", |(store, _)| {
+        store.max_clients
     }),
     Family::counter("commits_total", "Batches committed.", |(store, _)| store.commits),
     Family::counter(
