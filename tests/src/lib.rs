@@ -35,6 +35,8 @@ pub mod raw;
 pub mod rereading;
 pub mod service;
 pub mod settings;
+pub mod small_disk;
 pub mod soak;
 pub mod stopping;
 pub mod tables;
+pub mod wrapped;

@@ -11,6 +11,7 @@ use std::{
 
 use blackbox::{
     process::DEADLINE,
+    small_disk::SmallDisk,
     soak::{rounds, seed},
 };
 use futures_util::{FutureExt as _, StreamExt as _, stream};
@@ -19,7 +20,6 @@ use tempfile::TempDir;
 
 use crate::{
     eventually::eventually,
-    small_disk::SmallDisk,
     volumes::{Objects, Payments, Subject},
 };
 

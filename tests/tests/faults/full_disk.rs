@@ -6,13 +6,13 @@ use blackbox::{
     http::Answer,
     objstore::{Client, Key, Object, Service, Stopped},
     process::DEADLINE,
+    small_disk::SmallDisk,
 };
 use tokio::select;
 
 use crate::{
     database::{Database, FILE},
     eventually::eventually,
-    small_disk::SmallDisk,
 };
 
 /// MiB of the disk, at first and after enlarging it.

@@ -3,12 +3,11 @@
 
 use std::{fs, panic::AssertUnwindSafe, path::Path, time::SystemTime};
 
-use blackbox::process::DEADLINE;
+use blackbox::{process::DEADLINE, small_disk::SmallDisk};
 use futures_util::FutureExt as _;
 
 use crate::{
     eventually::eventually,
-    small_disk::SmallDisk,
     volumes::{Objects, Payments, Subject},
 };
 

@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blackbox::process::DEADLINE;
+use blackbox::{process::DEADLINE, wrapped::wrapped};
 use tokio::process::Command;
 
-use crate::{eventually::eventually, wrapped::wrapped};
+use crate::eventually::eventually;
 
 /// The calls that write, send or sync, and those that change a directory or the length of a file.
 /// An architecture may lack those with a question mark.

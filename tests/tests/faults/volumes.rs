@@ -6,13 +6,13 @@ use blackbox::{
     http::Answer,
     objstore, payments,
     process::{DEADLINE, Process},
+    small_disk::SmallDisk,
 };
 use serde_json::json;
 
 use crate::{
     database::{Database, FILE},
     eventually::eventually,
-    small_disk::SmallDisk,
 };
 
 const MIB: usize = 1 << 20;

@@ -16,15 +16,15 @@ use tokio::{
 use crate::wrapped::wrapped;
 
 /// A tmpfs of limited size.
-pub(crate) struct SmallDisk {
+pub struct SmallDisk {
     place: TempDir,
     /// Keeps the mount namespace alive until its input ends.
     holder: Child,
 }
 
 impl SmallDisk {
-    pub(crate) async fn new(mebibytes: u32) -> Self {
-        let place = tempfile::tempdir().unwrap();
+    pub async fn new(mebibytes: u32) -> Self {
+        let place = tempfile::tempdir().expect("a directory can be made");
         let script = format!(
             "mount -t tmpfs -o size={mebibytes}m tmpfs '{}' && echo mounted && exec cat",
             place.path().display()
@@ -37,7 +37,10 @@ impl SmallDisk {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut holder = command.spawn().expect("unshare is missing: apt-get install util-linux");
         let mut output = String::new();
-        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut output).await.unwrap();
+        BufReader::new(holder.stdout.take().expect("piped"))
+            .read_line(&mut output)
+            .await
+            .expect("its output");
         assert_eq!(
             output, "mounted\n",
             "no small disk: mounting is not permitted here. Run the tests as root with \
@@ -47,19 +50,19 @@ impl SmallDisk {
     }
 
     /// The mount point inside the namespace.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.place.path()
     }
 
     /// The path to the disk from outside the namespace.
-    pub(crate) fn seen_from_here(&self) -> PathBuf {
-        let root = format!("/proc/{}/root", self.holder.id().unwrap());
-        Path::new(&root).join(self.path().strip_prefix("/").unwrap())
+    pub fn seen_from_here(&self) -> PathBuf {
+        let root = format!("/proc/{}/root", self.holder.id().expect("it runs"));
+        Path::new(&root).join(self.path().strip_prefix("/").expect("an absolute path"))
     }
 
     /// The command that runs `inner` inside the namespace.
-    pub(crate) fn beside(&self, inner: &Command) -> Command {
-        let target = format!("--target={}", self.holder.id().unwrap());
+    pub fn beside(&self, inner: &Command) -> Command {
+        let target = format!("--target={}", self.holder.id().expect("it runs"));
         let mut arguments = vec![&*target, "--mount"];
         if !is_root() {
             arguments.extend(["--user", "--preserve-credentials"]);
@@ -68,25 +71,25 @@ impl SmallDisk {
     }
 
     /// Runs a shell script in the mount point. Returns whether it succeeded.
-    pub(crate) async fn run(&self, script: &str) -> bool {
+    pub async fn run(&self, script: &str) -> bool {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", &format!("cd {} && {script}", self.path().display())]);
         shell.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-        self.beside(&shell).status().await.unwrap().success()
+        self.beside(&shell).status().await.expect("it can be started").success()
     }
 
     /// Resizes the disk and keeps its content.
-    pub(crate) async fn resize(&self, mebibytes: u32) {
+    pub async fn resize(&self, mebibytes: u32) {
         let size = format!("remount,size={mebibytes}m");
         let mut mount = Command::new("/usr/bin/mount");
         // With type and source, so that mount repeats no earlier options: the owner among them does
         // not exist in a user namespace.
         mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(self.path());
-        let status = self.beside(&mount).status().await.unwrap();
+        let status = self.beside(&mount).status().await.expect("it can be started");
         assert!(status.success(), "the disk cannot be made larger");
     }
 }
 
 fn is_root() -> bool {
-    fs::metadata("/proc/self").unwrap().uid() == 0
+    fs::metadata("/proc/self").expect("procfs").uid() == 0
 }

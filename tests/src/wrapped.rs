@@ -9,12 +9,7 @@ use tokio::process::Command;
 
 /// The command that runs `inner` through `program`, which executes its last arguments. `package` is
 /// the Debian package with the program.
-pub(crate) fn wrapped(
-    inner: &Command,
-    program: &str,
-    package: &str,
-    arguments: &[&str],
-) -> Command {
+pub fn wrapped(inner: &Command, program: &str, package: &str, arguments: &[&str]) -> Command {
     assert!(
         Path::new(program).exists(),
         "{program} is missing; install it with: apt-get install {package}"
