@@ -4,7 +4,7 @@
 pub(crate) struct Selector {
     /// As written in the expression.
     pub(crate) text: String,
-    name: String,
+    pub(crate) name: String,
     labels: Vec<String>,
 }
 

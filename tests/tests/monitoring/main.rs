@@ -7,9 +7,13 @@ mod alerts;
 mod dashboards;
 mod documents;
 mod expressions;
+mod portal_incidents;
 mod promtool;
 mod scrape;
+mod server;
 mod setup;
+mod store_incidents;
+mod timeline;
 mod traffic;
 
 /// The three services: the jobs of Prometheus, and the names of the dashboards.

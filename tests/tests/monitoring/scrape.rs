@@ -22,6 +22,40 @@ struct Sample {
     value: f64,
 }
 
+/// A line of an answer with a sample.
+pub(crate) struct Line<'a> {
+    /// Name of the family in the line `# TYPE`.
+    family: &'a str,
+    /// Type of the family.
+    pub(crate) kind: &'a str,
+    pub(crate) name: &'a str,
+    /// As in the line, without braces.
+    pub(crate) labels: &'a str,
+    pub(crate) value: f64,
+}
+
+impl Line<'_> {
+    /// The series as Prometheus stores it.
+    pub(crate) fn series(&self, job: &str, instance: &str) -> String {
+        let comma = if self.labels.is_empty() { "" } else { "," };
+        format!("{}{{job=\"{job}\",instance=\"{instance}\"{comma}{}}}", self.name, self.labels)
+    }
+}
+
+/// The samples of an answer of `/metrics`.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let (mut family, mut kind) = ("", "");
+    text.lines().filter_map(move |line| {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            (family, kind) = rest.split_once(' ').unwrap();
+        }
+        let (series, value) = line.rsplit_once(' ').filter(|_| !line.starts_with('#'))?;
+        let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+        let labels = labels.strip_suffix('}').unwrap();
+        Some(Line { family, kind, name, labels, value: value.parse().unwrap() })
+    })
+}
+
 /// The metrics of several services.
 #[derive(Default)]
 pub(crate) struct Scraped {
@@ -34,27 +68,21 @@ pub(crate) struct Scraped {
 impl Scraped {
     /// Adds the answer of a service under the name of its Prometheus job.
     pub(crate) fn add(&mut self, job: &str, text: &str) {
-        let target = format!(r#"job="{job}",instance="{job}:1""#);
+        let instance = format!("{job}:1");
         let up = Sample { kind: "gauge".to_owned(), value: 1.0 };
-        self.samples.insert(format!("up{{{target}}}"), up);
-        let mut current = String::new();
-        for line in text.lines() {
-            if let Some(rest) = line.strip_prefix("# TYPE ") {
-                let (name, kind) = rest.split_once(' ').unwrap();
-                let family = Family { kind: kind.to_owned(), labels: BTreeSet::new() };
-                self.families.insert(name.to_owned(), family);
-                name.clone_into(&mut current);
-            } else if !line.starts_with('#') {
-                let (series, value) = line.rsplit_once(' ').unwrap();
-                let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
-                let family = self.families.get_mut(&current).unwrap();
-                let names = labels.split("\",").filter_map(|label| label.split_once("=\""));
-                let names = names.map(|(name, _)| name).filter(|name| *name != "le");
-                family.labels.extend(names.map(str::to_owned));
-                let series = format!("{name}{{{target},{labels}").replace(",}", "}");
-                let sample = Sample { kind: family.kind.clone(), value: value.parse().unwrap() };
-                self.samples.insert(series, sample);
-            }
+        self.samples.insert(format!("up{{job=\"{job}\",instance=\"{instance}\"}}"), up);
+        for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+            let (name, kind) = line.split_once(' ').unwrap();
+            let family = Family { kind: kind.to_owned(), labels: BTreeSet::new() };
+            self.families.insert(name.to_owned(), family);
+        }
+        for line in lines(text) {
+            let family = self.families.get_mut(line.family).unwrap();
+            let names = line.labels.split("\",").filter_map(|label| label.split_once("=\""));
+            let names = names.map(|(name, _)| name).filter(|name| *name != "le");
+            family.labels.extend(names.map(str::to_owned));
+            let sample = Sample { kind: line.kind.to_owned(), value: line.value };
+            self.samples.insert(line.series(job, &instance), sample);
         }
     }
 

@@ -100,7 +100,7 @@ async fn payments() -> String {
 }
 
 /// Sends part of a body that is larger than the memory for bodies, and expects 503.
-async fn exceed_body_memory(to: SocketAddr, path: &str, headers: &str) {
+pub(crate) async fn exceed_body_memory(to: SocketAddr, path: &str, headers: &str) {
     let mut connection = Connection::open(to).await;
     let body = format!(r#"{{"name":"{}"#, "a".repeat(30_000));
     connection.send(raw::head(path, headers, 50_000) + &body).await;
