@@ -1,4 +1,4 @@
-.PHONY: help up test check bench pictures soak containers
+.PHONY: help up test check bench settings pictures soak containers
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -15,6 +15,9 @@ check: ## Check format, lints, documentation, licences, spelling and manifests
 
 bench: ## Measure, side by side with what a user would pick instead
 	@scripts/bench all
+
+settings: ## Write the tables of docs/settings.md again
+	@WRITE_SETTINGS=1 scripts/test --package blackbox --test documents -- settings
 
 pictures: ## Make the pictures of the desk in docs/desk again
 	cargo test --locked --workspace --test browser -- --ignored pictures

@@ -46,15 +46,15 @@ pub(crate) struct Config {
     #[command(flatten)]
     pub(crate) clients: ClientsConfig,
 
-    /// Base URL of the portal; if unset, nobody can sign in
+    /// Base URL of the portal: https, or http on this machine; without it, every sign-in gets 502
     #[arg(long, env = "PORTAL_URL", value_parser = portal_url)]
     pub(crate) portal_url: Option<Url>,
 
-    /// PEM file with additional CA certificates for the portal
+    /// PEM file with further CA certificates for the portal
     #[arg(long, env = "PORTAL_CA_FILE")]
     pub(crate) portal_ca_file: Option<PathBuf>,
 
-    /// Timeout of one request to the portal
+    /// Time for one request to the portal; a sign-in with a profile makes two
     #[arg(long, env = "PORTAL_TIMEOUT", default_value = "10s", value_parser = timeout)]
     pub(crate) portal_timeout: Duration,
 
@@ -62,18 +62,19 @@ pub(crate) struct Config {
     #[arg(long, env = "PORTAL_MAX_RESPONSE", default_value = "8MiB")]
     pub(crate) portal_max_response: ByteSize,
 
-    /// Names of the campuses with the codes 1 and 2, separated by a semicolon
+    /// Institute names of campus 1 and campus 2, separated by a semicolon; without them, campusCode
+    /// is null and counts as unknown_campus_code
     #[arg(long, env = "PORTAL_CAMPUSES", default_value = "", value_parser = Campuses::parse)]
     pub(crate) portal_campuses: Campuses,
 
-    /// Institutes whose students can sign in, by their numbers in the portal
+    /// Numbers of the institutes in the portal, all sent in one request
     #[arg(long, env = "PORTAL_INSTITUTES", default_value = "1,6,7,14")]
     pub(crate) portal_institutes: String,
 
     #[command(flatten)]
     pub(crate) limits: LimitsConfig,
 
-    /// Target of the redirect from /readme: a URL, or a path of this service
+    /// Target of the redirect from /readme: a path, or an http or https URL
     #[arg(long, env = "README_URL", default_value = "/docs", value_parser = location)]
     pub(crate) readme_url: String,
 }
@@ -81,15 +82,17 @@ pub(crate) struct Config {
 /// Limits that protect the service and the portal.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LimitsConfig {
-    /// Maximum number of concurrent sign-ins; lower if the limit of connections requires it
+    /// Sign-ins in progress, also at most 31/32 of the connections; one more gets 503
     #[arg(long, env = "MAX_SIGN_INS", default_value = "1000", value_parser = at_least_one)]
     pub(crate) max_sign_ins: usize,
 
-    /// Rejected sign-ins for one username, such as 10/15m; off for no limit
+    /// Rejected sign-ins for one username, such as 10/15m; while it is off, passwords can be
+    /// guessed without limit
     #[arg(long, env = "SIGN_IN_LIMIT_USERNAME", default_value = "off")]
     pub(crate) sign_in_limit_username: Rate,
 
-    /// Rejected sign-ins from one client address, such as 100/15m; off for no limit
+    /// Rejected sign-ins from one client address, such as 100/15m; students of one campus can share
+    /// an address
     #[arg(long, env = "SIGN_IN_LIMIT_ADDRESS", default_value = "off")]
     pub(crate) sign_in_limit_address: Rate,
 }

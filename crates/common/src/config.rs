@@ -37,15 +37,16 @@ pub struct ServerConfig {
     #[arg(long, help_heading = "Server", env = "PORT")]
     pub port: u16,
 
-    /// Log filter, in the syntax of tracing
+    /// Log filter; debug adds one line per request
     #[arg(long, help_heading = "Server", env = "RUST_LOG", default_value = "info,refinery_core=warn", value_parser = log_filter)]
     pub rust_log: String,
 
-    /// Log format: text for people, json for machines, auto for text on a terminal
+    /// Format of the log, which goes to stdout; if nobody reads stdout, lines are dropped
     #[arg(long, help_heading = "Server", env = "LOG_FORMAT", default_value = "auto")]
     pub log_format: LogFormat,
 
-    /// How long requests in flight may take to finish after SIGTERM
+    /// How long requests in progress may take to finish after SIGTERM; the supervisor's stop
+    /// time-out must be longer
     #[arg(long, help_heading = "Server", env = "DRAIN_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub drain_timeout: Duration,
 }
@@ -53,21 +54,22 @@ pub struct ServerConfig {
 /// Settings of every service that untrusted clients can reach.
 #[derive(Debug, Clone, Args)]
 pub struct ClientsConfig {
-    /// Networks of trusted proxies, separated by commas: the client address is taken from the
-    /// X-Forwarded-For header that they send
+    /// Networks of your proxies, separated by commas, such as 10.0.0.2,10.1.0.0/16: the client's
+    /// address is taken from their X-Forwarded-For; without it, all clients behind a proxy share
+    /// the limits of its address
     #[arg(long, help_heading = "Clients", env = "TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: TrustedProxies,
 
-    /// Host names that the service answers to, separated by commas; IP addresses, /health, /ready
-    /// and /metrics are always answered; if unset, all names
+    /// Host names that the service answers to, separated by commas; unset: only localhost for
+    /// objstore-svc and payments-svc on a loopback address without TRUSTED_PROXIES, otherwise all
     #[arg(long, help_heading = "Clients", env = "ALLOWED_HOSTS", default_value = "")]
     pub allowed_hosts: AllowedHosts,
 
-    /// Maximum memory for all request bodies together
+    /// Memory for all request bodies together; more leaves room for fewer connections
     #[arg(long, help_heading = "Clients", env = "BODY_MEMORY", default_value = "64MiB")]
     pub body_memory: ByteSize,
 
-    /// Connections that one client address may have; those of trusted proxies are not counted
+    /// Connections from one client address; those of trusted proxies do not count
     #[arg(long, help_heading = "Clients", env = "MAX_CONNECTIONS_PER_ADDRESS", default_value = "1024", value_parser = at_least_one)]
     pub max_connections_per_address: usize,
 }
@@ -97,7 +99,7 @@ pub enum LogFormat {
 
 /// The end of `--help`: the secrets that every service reads with [`secret`].
 pub const SECRETS_HELP: &str = "Secrets (no flag: set NAME, or NAME_FILE to a file with the secret):\n  \
-     METRICS_TOKEN  Bearer token for /metrics; without it, /metrics needs no token";
+     METRICS_TOKEN  Bearer token for /metrics; without it, everyone who reaches the port can read the metrics";
 
 /// Parses the command line and the environment. Ends the process with the help that the user
 /// requested, or with an error that names the wrong setting.

@@ -20,7 +20,7 @@ pub(crate) const DEFAULT_PORT: &str = "5001";
 
 /// The secrets, as the last part of `--help`.
 fn secrets() -> String {
-    let database = "OBJSTORE_DATABASE_URL  postgres:// URL of the store; SQLite if unset or empty";
+    let database = "OBJSTORE_DATABASE_URL  postgres:// URL of the store, which several replicas can share; unset: SQLite";
     format!("{SECRETS_HELP}\n  {database}")
 }
 
@@ -72,28 +72,30 @@ pub(crate) struct Config {
     #[command(flatten)]
     pub(crate) clients: ClientsConfig,
 
-    /// Directory of the SQLite files; not used with PostgreSQL
+    /// Directory of the SQLite files, for one process at a time; not used with PostgreSQL
     #[arg(long, env = "OBJSTORE_DATA_DIR", default_value = "./data/objstore")]
     pub(crate) data_dir: PathBuf,
 
-    /// PEM file with additional CA certificates for PostgreSQL
+    /// PEM file with further CA certificates for PostgreSQL
     #[arg(long, env = "OBJSTORE_DATABASE_CA_FILE")]
     pub(crate) database_ca_file: Option<PathBuf>,
 
-    /// Maximum number of PostgreSQL connections for reads; the service opens three more (for
-    /// writes, the change log and the health check)
+    /// Database connections for reads, per replica, which opens three more; PostgreSQL only
     #[arg(long, env = "OBJSTORE_DATABASE_CONNECTIONS", default_value = "16")]
     pub(crate) database_connections: NonZeroUsize,
 
-    /// How long a session stays valid after its last use, at least 1s
+    /// A session ends this long after its last use, and a client without a session and a socket is
+    /// deleted with its watches; at least 1s
     #[arg(long, env = "OBJSTORE_SESSION_TTL", default_value = "30d", value_parser = from_1s)]
     pub(crate) session_ttl: Duration,
 
-    /// How long presence objects stay after the last stream of their client has closed, at least 1s
+    /// An object with presence=true is deleted this long after the last socket or live stream of
+    /// its client has closed; at least 1s
     #[arg(long, env = "OBJSTORE_PRESENCE_GRACE", default_value = "10s", value_parser = from_1s)]
     pub(crate) presence_grace: Duration,
 
-    /// Add Secure to the session cookie; set to true if clients connect over HTTPS
+    /// Add Secure to the session cookie: set it behind TLS; on plain HTTP, clients then do not send
+    /// the cookie back
     #[arg(long, env = "OBJSTORE_COOKIE_SECURE", default_value = "false", num_args = 0..=1,
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) cookie_secure: bool,
@@ -107,24 +109,24 @@ pub(crate) struct Config {
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) console: bool,
 
-    /// Whether the Owner of an object must be the ID of the client
+    /// Whether the Owner of an object must be the client's ID
     #[arg(long, env = "OBJSTORE_OWNER", default_value = "free")]
     pub(crate) owner: OwnerCheck,
 
-    /// File with the IDs that may register, one per line, each alone or with sha256: and the digest
-    /// of its secret, # for comments, read again when it changes; without it, any ID may
+    /// File with the IDs that may register, one per line, each with or without sha256: and the
+    /// digest of its secret, # for comments; without it, everyone can register
     #[arg(long, env = "OBJSTORE_CLIENTS_FILE")]
     pub(crate) clients_file: Option<PathBuf>,
 
-    /// File with the access rules, read again when it changes; without it, everything is allowed
+    /// File with the access rules; without it, every client can do everything
     #[arg(long, env = "OBJSTORE_RULES_FILE")]
     pub(crate) rules_file: Option<PathBuf>,
 
-    /// Maximum registrations from one client address, such as 600/1m; off for no limit
+    /// Registrations from one client address
     #[arg(long, env = "OBJSTORE_REGISTER_LIMIT", default_value = "600/1m")]
     pub(crate) register_limit: Rate,
 
-    /// Maximum number of registered clients
+    /// Registered clients; one more gets 422
     #[arg(long, env = "OBJSTORE_MAX_CLIENTS", default_value_t = 100_000)]
     pub(crate) max_clients: usize,
 
@@ -132,23 +134,25 @@ pub(crate) struct Config {
     #[arg(long, env = "OBJSTORE_ORIGINS", value_delimiter = ',')]
     pub(crate) origins: Vec<String>,
 
-    /// Maximum size of a request body
+    /// Maximum size of a request body, for /batch eight times as much; a larger one gets 413
     #[arg(long, env = "OBJSTORE_MAX_BODY", default_value = "1MiB")]
     pub(crate) max_body: ByteSize,
 
-    /// Maximum number of watches of one client
+    /// Watches of one client; one more gets 422
     #[arg(long, env = "OBJSTORE_MAX_WATCHES", default_value_t = 10_000)]
     pub(crate) max_watches: usize,
 
-    /// How long the change log keeps a change for disconnected clients
+    /// How long the change log keeps a change; a client that is away for longer gets current values
+    /// only
     #[arg(long, env = "OBJSTORE_LOG_RETENTION", default_value = "1d", value_parser = duration)]
     pub(crate) log_retention: Duration,
 
-    /// Maximum size of the change log
+    /// Maximum size of the change log; the oldest changes are deleted when the age or the size is
+    /// exceeded
     #[arg(long, env = "OBJSTORE_LOG_SIZE", default_value = "1GiB")]
     pub(crate) log_size: ByteSize,
 
-    /// Maximum memory for objects that were read; 0 for none; not used with PostgreSQL
+    /// Memory for objects that get has read; 0 for none; not used with PostgreSQL
     #[arg(long, env = "OBJSTORE_CACHE", default_value = "64MiB")]
     pub(crate) cache: ByteSize,
 }
@@ -185,18 +189,19 @@ impl Config {
 /// The values of `OBJSTORE_COOKIE_SAME_SITE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CookieSameSite {
-    /// Browsers send the cookie only for pages of the same site
+    /// Only pages of the same site can use the API, also those in OBJSTORE_ORIGINS
     Lax,
-    /// Browsers send it for pages of all sites; needs OBJSTORE_COOKIE_SECURE=true
+    /// Pages of other sites in OBJSTORE_ORIGINS can, too; needs OBJSTORE_COOKIE_SECURE=true
     None,
 }
 
 /// The values of `OBJSTORE_OWNER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OwnerCheck {
-    /// Owner is not checked
+    /// Every client can change and delete every object
     Free,
-    /// set requires the client's ID in the sent Owner, delete in the stored Owner
+    /// set requires the client's ID in the sent Owner, delete in the stored Owner; a set can still
+    /// replace an object of another owner
     Match,
 }
 

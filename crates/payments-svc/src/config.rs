@@ -32,19 +32,19 @@ pub(crate) const DEFAULT_PORT: &str = "5002";
 /// The end of `--help`: secrets have no flags, so clap does not list them.
 fn secrets() -> String {
     let own = [
-        "PAYMENTS_DATABASE_URL  postgres:// URL of the store; if unset or empty, SQLite",
-        "PAYMENTS_APPS_TOKEN  Bearer token that POST /apps requires; if unset or empty, anyone can \
-         create apps",
-        "PAYMENTS_ACQUIRER_SECRET  secret shared with the acquirer, which signs requests, answers and \
-         notifications; if unset or empty, POST \
-         /acquirer/events does not exist",
+        "PAYMENTS_DATABASE_URL  postgres:// URL of the store, which several replicas can share; unset: \
+         SQLite",
+        "PAYMENTS_APPS_TOKEN  Bearer token for POST /apps; without it, everyone who reaches the port can \
+         create an app",
+        "PAYMENTS_ACQUIRER_SECRET  HMAC key that signs requests to the acquirer, its answers and its \
+         notifications; required with PAYMENTS_ACQUIRER_URL; without it, POST /acquirer/events gets 404",
         "PAYMENTS_STRIPE_KEY  Secret key of Stripe's API; required with PAYMENTS_ACQUIRER=stripe",
-        "PAYMENTS_STRIPE_WEBHOOK_SECRET  HMAC key of Stripe's events; if unset or empty, POST \
-         /stripe/events does not exist",
-        "PAYMENTS_DESK_KEY  64 hexadecimal digits that encrypt the secrets of authenticators and sign \
-         links to receipts; required with PAYMENTS_DESK_URL and PAYMENTS_RECEIPTS",
-        "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; if unset or empty, \
-         mails are stored but not sent",
+        "PAYMENTS_STRIPE_WEBHOOK_SECRET  HMAC key of Stripe's events; without it, POST /stripe/events gets \
+         404",
+        "PAYMENTS_DESK_KEY  64 hexadecimal digits, as openssl rand -hex 32 prints, the same in all \
+         replicas: encrypts the secrets of authenticators and signs links to receipts; required with \
+         PAYMENTS_DESK_URL and PAYMENTS_RECEIPTS",
+        "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; without it, mails wait",
     ];
     format!("{SECRETS_HELP}\n  {}", own.join("\n  "))
 }
@@ -269,28 +269,32 @@ pub(crate) struct Config {
     #[command(flatten)]
     pub(crate) clients: ClientsConfig,
 
-    /// Port that accepts card numbers and serves the payment page; 0 picks a free port
+    /// Port that accepts card numbers and serves the payment page; 0 picks a free one
     #[arg(long, env = "PAYMENTS_POS_PORT", default_value_t = 5003)]
     pub(crate) pos_port: u16,
 
-    /// Public URL of that port; default: http, HOST and the port
+    /// Public URL of that port, to which customers come back after 3-D Secure; its path is that of
+    /// the payment page's cookie, which is Secure with https; unset: http, HOST and the port
     #[arg(long, env = "PAYMENTS_POS_URL", value_parser = base_url)]
     pub(crate) pos_url: Option<Url>,
 
-    /// Port of the desk, where users of merchants work; 0 picks a free port
+    /// Port of the desk, where users of merchants work; 0 picks a free one
     #[arg(long, env = "PAYMENTS_DESK_PORT", default_value_t = 5004)]
     pub(crate) desk_port: u16,
 
-    /// Public URL of that port; without it, there is no desk
+    /// Public URL of the desk, which mails contain; with https, its cookies are Secure and bound to
+    /// the host; without it, there is no desk
     #[arg(long, env = "PAYMENTS_DESK_URL", value_parser = base_url)]
     pub(crate) desk_url: Option<Url>,
 
-    /// Schemes of cards that the acquirer accepts, separated by commas, for the payment page
+    /// Card schemes that the payment page shows, separated by commas: visa, mastercard, amex,
+    /// discover, diners, jcb, unionpay, maestro; the acquirer decides which cards it accepts
     #[arg(long, env = "PAYMENTS_CARD_SCHEMES", value_delimiter = ',',
           default_value = "visa,mastercard", value_parser = card_scheme)]
     pub(crate) card_schemes: Vec<Scheme>,
 
-    /// Offer payers a link to their receipt by mail; needs PAYMENTS_SMTP_URL and PAYMENTS_DESK_KEY
+    /// Offer payers a link to their receipt by mail, which contains PAYMENTS_POS_URL; needs
+    /// PAYMENTS_SMTP_URL and PAYMENTS_DESK_KEY
     #[arg(long, env = "PAYMENTS_RECEIPTS", default_value = "false", num_args = 0..=1,
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) receipts: bool,
@@ -307,19 +311,19 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_ACCESSIBILITY_URL", value_parser = web_url)]
     pub(crate) accessibility_url: Option<Url>,
 
-    /// Directory of the SQLite files, and of demo.env
+    /// Directory of the SQLite files, for one process at a time, and of demo.env
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
     pub(crate) data_dir: PathBuf,
 
-    /// Maximum memory for transactions that were read; 0 for none; not used with PostgreSQL
+    /// Memory for transactions that were read; 0 for none; not used with PostgreSQL
     #[arg(long, env = "PAYMENTS_CACHE", default_value = "64MiB")]
     pub(crate) cache: ByteSize,
 
-    /// PEM file with additional CA certificates for PostgreSQL
+    /// PEM file with further CA certificates for PostgreSQL
     #[arg(long, env = "PAYMENTS_DATABASE_CA_FILE")]
     pub(crate) database_ca_file: Option<PathBuf>,
 
-    /// Maximum number of database connections for reads and jobs; PostgreSQL only
+    /// Database connections for reads and jobs, per replica, which opens five more; PostgreSQL only
     #[arg(long, env = "PAYMENTS_DATABASE_CONNECTIONS", default_value = "16")]
     pub(crate) database_connections: NonZeroUsize,
 
@@ -327,33 +331,33 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_RATES_FILE")]
     pub(crate) rates_file: Option<PathBuf>,
 
-    /// Sender of invitations, such as Payments <payments@example.com>; required with
-    /// PAYMENTS_SMTP_URL
+    /// Sender of mails, such as Payments <payments@example.com>; required with PAYMENTS_SMTP_URL
     #[arg(long, env = "PAYMENTS_MAIL_FROM")]
     pub(crate) mail_from: Option<Mailbox>,
 
-    /// Host name or IP address by which the service introduces itself to the mail server (EHLO);
-    /// default: the host of PAYMENTS_MAIL_FROM
+    /// Host name or IP address that the mail server gets by EHLO; unset: the host of
+    /// PAYMENTS_MAIL_FROM
     #[arg(long, env = "PAYMENTS_MAIL_HELLO", value_parser = client_id)]
     pub(crate) mail_hello: Option<ClientId>,
 
-    /// Spread on the mid-market rate of each exchange, as a fraction
+    /// Spread on the mid-market rate of each exchange, as a fraction, in the operator's favour
     #[arg(long, env = "PAYMENTS_FX_SPREAD", default_value = "0.02")]
     pub(crate) fx_spread: Ppm,
 
-    /// Proportional fee of new merchants for each capture, as a fraction
+    /// Fee for each capture, as a fraction; for merchants created from now on
     #[arg(long, env = "PAYMENTS_FEE_RATE", default_value = "0.025")]
     pub(crate) fee_rate: Ppm,
 
-    /// Flat fee of new merchants for each capture, in minor units
+    /// Further fee for each capture, in minor units; for merchants created from now on
     #[arg(long, env = "PAYMENTS_FEE_FLAT", default_value = "EUR:25", value_parser = fee)]
     pub(crate) fee_flat: Money,
 
-    /// Fee of new merchants for each dispute, in minor units
+    /// Fee for each dispute, in minor units; for merchants created from now on
     #[arg(long, env = "PAYMENTS_FEE_DISPUTE", default_value = "EUR:3500", value_parser = fee)]
     pub(crate) fee_dispute: Money,
 
-    /// Age at which the uncaptured amount of an authorization is voided
+    /// Age at which the amount that was not captured is voided; keep it below the acquirer's own
+    /// limit
     #[arg(long, env = "PAYMENTS_AUTHORIZATION_TTL", default_value = "30d", value_parser = duration)]
     pub(crate) authorization_ttl: Duration,
 
@@ -361,79 +365,84 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_EVENT_RETENTION", default_value = "90d", value_parser = duration)]
     pub(crate) event_retention: Duration,
 
-    /// Time to answer a dispute if the acquirer gives no deadline
+    /// Time to answer a dispute if the acquirer gives no deadline; also in the sandbox
     #[arg(long, env = "PAYMENTS_DISPUTE_DUE", default_value = "14d", value_parser = duration)]
     pub(crate) dispute_due: Duration,
 
-    /// Allow webhooks over http to loopback addresses; for development only
+    /// Allow webhooks to http URLs of this machine; for development only
     #[arg(long, env = "PAYMENTS_WEBHOOKS_INSECURE", default_value = "false", num_args = 0..=1,
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) webhooks_insecure: bool,
 
-    /// Networks, separated by commas, to which webhooks may be sent although they are not public
+    /// Networks, separated by commas, to which webhooks may be sent although they are not public;
+    /// every app can then send requests to every machine there
     #[arg(long, env = "PAYMENTS_WEBHOOK_NETWORKS", default_value = "")]
     pub(crate) webhook_networks: Networks,
 
-    /// PEM file with additional CA certificates for webhooks
+    /// PEM file with further CA certificates for webhooks
     #[arg(long, env = "PAYMENTS_WEBHOOK_CA_FILE")]
     pub(crate) webhook_ca_file: Option<PathBuf>,
 
-    /// Acquirer of new payments of live merchants; without one, they are declined
+    /// Acquirer of new payments of live merchants; unset: they are declined
     #[arg(long, env = "PAYMENTS_ACQUIRER", value_parser = live_acquirer())]
     pub(crate) acquirer: Option<AcquirerName>,
 
-    /// Merchants that take no payment before `approve` has approved them
+    /// Which merchants take no payment before they are approved
     #[arg(long, env = "PAYMENTS_APPROVAL", default_value = "live")]
     pub(crate) approval: Approval,
 
-    /// URL of an acquirer that speaks the acquirer protocol, over https; required with
+    /// https URL of an acquirer that speaks the acquirer protocol; required with
     /// PAYMENTS_ACQUIRER=http
     #[arg(long, env = "PAYMENTS_ACQUIRER_URL", value_parser = https_url)]
     pub(crate) acquirer_url: Option<Url>,
 
-    /// PEM file with additional CA certificates for the acquirer
+    /// PEM file with further CA certificates for the acquirer
     #[arg(long, env = "PAYMENTS_ACQUIRER_CA_FILE")]
     pub(crate) acquirer_ca_file: Option<PathBuf>,
 
-    /// URL of Stripe's API, over https; http only for loopback addresses
+    /// URL of Stripe's API; http only for loopback addresses
     #[arg(long, env = "PAYMENTS_STRIPE_URL", default_value = "https://api.stripe.com/",
           value_parser = stripe_url)]
     pub(crate) stripe_url: Url,
 
-    /// URL of Stripe's host for files, over https; http only for loopback addresses
+    /// URL of Stripe's host for files of evidence; http only for loopback addresses
     #[arg(long, env = "PAYMENTS_STRIPE_FILES_URL", default_value = "https://files.stripe.com/",
           value_parser = stripe_url)]
     pub(crate) stripe_files_url: Url,
 
-    /// Publishable key of Stripe: the payment page of live merchants loads Stripe's script, and card
-    /// numbers do not reach this service
+    /// Publishable key of Stripe: the payment page of live merchants loads Stripe's script, and
+    /// card numbers do not reach the service
     #[arg(long, env = "PAYMENTS_STRIPE_PUBLISHABLE_KEY", value_parser = publishable_key)]
     pub(crate) stripe_publishable_key: Option<String>,
 
-    /// URL of Stripe's script, over https; http only for loopback addresses
+    /// URL of that script; http only for loopback addresses
     #[arg(long, env = "PAYMENTS_STRIPE_SCRIPT_URL", default_value = "https://js.stripe.com/v3/",
           value_parser = stripe_url)]
     pub(crate) stripe_script_url: Url,
 
-    /// Timeout of a request to an acquirer
+    /// Time for one request to the acquirer; after twice this time, the service asks what became of
+    /// the payment
     #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub(crate) acquirer_timeout: Duration,
 
-    /// How often acquirers are asked for facts, such as disputes, that no notification has brought
+    /// How often acquirers are asked for facts that no notification has brought; also the age at
+    /// which Stripe's events are read
     #[arg(long, env = "PAYMENTS_FACTS_INTERVAL", default_value = "1m", value_parser = duration)]
     pub(crate) facts_interval: Duration,
 
-    /// How often open payments, disputes and refunds are compared with those at Stripe
+    /// How often open payments, disputes and refunds are compared with those at Stripe, which
+    /// deletes its events after 30 days
     #[arg(long, env = "PAYMENTS_COMPARISON_INTERVAL", default_value = "1d",
         value_parser = duration)]
     pub(crate) comparison_interval: Duration,
 
-    /// Captures, refunds, voids and reversals that are sent to an acquirer at the same time: 1 to 512
+    /// Captures, refunds, voids, reversals and answers to disputes sent to an acquirer at the same
+    /// time: 1 to 512
     #[arg(long, env = "PAYMENTS_OUTBOX_CONCURRENCY", default_value = "32",
           value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) outbox_concurrency: u16,
 
-    /// Delay of each sandbox response to a payment, a 3-D Secure answer or a card check
+    /// How long the sandbox waits before it answers; for tests
     #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
     pub(crate) sandbox_delay: Duration,
 
@@ -452,7 +461,7 @@ pub(crate) struct Config {
 /// The settings of the subcommand `payout`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PayoutConfig {
-    /// Age at which a capture is paid out
+    /// Captures younger than this are not paid out yet
     #[arg(long, env = "PAYMENTS_PAYOUT_DELAY", default_value = "0s", value_parser = duration)]
     pub(crate) payout_delay: Duration,
 
@@ -480,20 +489,20 @@ impl PayoutConfig {
 /// Rate limits on requests that a script could repeat without end.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct LimitsConfig {
-    /// Attempts to pay or save a card from one client address, such as 60/1m; off for no limit
+    /// Attempts to pay or save a card from one client address; for test merchants ten times as many
     #[arg(long, env = "PAYMENTS_ATTEMPT_LIMIT", default_value = "60/1m")]
     pub(crate) attempt_limit: Rate,
 
-    /// Declined attempts at one merchant from one client address; ten times as many from all
-    /// addresses
+    /// Declined attempts at one merchant from one client address, ten times as many from all
+    /// addresses, and ten times as many for test merchants
     #[arg(long, env = "PAYMENTS_DECLINE_LIMIT", default_value = "30/1m")]
     pub(crate) decline_limit: Rate,
 
-    /// Declined attempts with one card
+    /// Declined attempts with one card; for test merchants ten times as many
     #[arg(long, env = "PAYMENTS_CARD_LIMIT", default_value = "5/1h")]
     pub(crate) card_limit: Rate,
 
-    /// Requests to create an app from one client address
+    /// Calls of POST /apps from one client address, also with a wrong token
     #[arg(long, env = "PAYMENTS_APP_LIMIT", default_value = "30/1m")]
     pub(crate) app_limit: Rate,
 

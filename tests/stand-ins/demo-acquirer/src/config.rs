@@ -40,7 +40,8 @@ pub(crate) struct Config {
     #[command(flatten)]
     pub(crate) server: ServerConfig,
 
-    /// File to which the acquirer writes its CA certificate at start, for clients to trust
+    /// File to which the acquirer writes its CA certificate at start; its key is in a file beside
+    /// it, with .key at the end
     #[arg(long, env = "DEMO_ACQUIRER_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 
@@ -48,21 +49,21 @@ pub(crate) struct Config {
     #[arg(long, env = "DEMO_ACQUIRER_NAMES", value_delimiter = ',')]
     pub(crate) names: Vec<String>,
 
-    /// URL at which the browsers of customers reach the acquirer; without it, localhost and the
-    /// port
+    /// URL at which the browsers of customers reach the page for 3-D Secure; unset:
+    /// localhost and the port
     #[arg(long, env = "DEMO_ACQUIRER_URL")]
     pub(crate) url: Option<Url>,
 
-    /// URL of payments-svc for notifications, with the path /acquirer/events; without it, none are
-    /// sent
+    /// URL of payments-svc for notifications, with the path /acquirer/events; without it,
+    /// payments-svc asks for them
     #[arg(long, env = "DEMO_ACQUIRER_EVENTS_URL")]
     pub(crate) events_url: Option<Url>,
 
-    /// File with additional CA certificates for that URL
+    /// PEM file with further CA certificates for that URL
     #[arg(long, env = "DEMO_ACQUIRER_EVENTS_CA_FILE")]
     pub(crate) events_ca_file: Option<PathBuf>,
 
-    /// Port of the control interface, without TLS. Its callers can break every payment
+    /// Port of the control interface, without TLS, whose callers can break every payment
     #[arg(long, env = "DEMO_ACQUIRER_CONTROL_PORT", default_value = "5445")]
     pub(crate) control_port: u16,
 

@@ -36,7 +36,8 @@ pub struct Config {
     #[command(flatten)]
     pub server: ServerConfig,
 
-    /// File to which the portal writes its CA certificate at start, for clients to trust
+    /// File to which the portal writes its CA certificate at start, for PORTAL_CA_FILE; its key is
+    /// in a file beside it, with .key at the end
     #[arg(long, env = "DEMO_PORTAL_CA_FILE")]
     pub ca_file: Option<PathBuf>,
 
@@ -48,8 +49,8 @@ pub struct Config {
     #[arg(long, env = "DEMO_PORTAL_DELAY", default_value = "0s", value_parser = duration)]
     pub delay: Duration,
 
-    /// Port of the control interface for tests. Its callers can read the passwords of sign-ins.
-    /// Unset: no control interface
+    /// Port of the control interface for tests, whose callers can read the passwords of sign-ins;
+    /// unset: none
     #[arg(long, env = "DEMO_PORTAL_CONTROL_PORT")]
     pub control_port: Option<u16>,
 }
