@@ -1,4 +1,4 @@
-//! Every command of the table in docs/operations.md runs: beside processes of this test, or in the
+//! Every command of the table in docs/operations/configure.md runs: beside processes of this test, or in the
 //! containers of `docker-compose.yml` if variables name their URLs.
 
 use std::{
@@ -25,7 +25,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-const PAGE: &str = "docs/operations.md";
+const PAGE: &str = "docs/operations/configure.md";
 
 const PROGRAMS: [&str; 5] =
     ["authsvc", "objstore-svc", "payments-svc", "demo-portal", "demo-acquirer"];
@@ -38,7 +38,7 @@ const IBAN: &str = "DK5000400440116243";
 /// The commands of the table, such as `payments-svc payout`.
 fn documented() -> BTreeSet<String> {
     let page = Page::parse(&read(PAGE), PAGE.to_owned());
-    let rows = page.rows.iter().filter(|row| row.heading == "Subcommands" && row.cells.len() == 4);
+    let rows = page.rows.iter().filter(|row| row.heading == "Subcommands");
     let names = rows.skip(1).flat_map(|row| match row.cells[0].strip_suffix(" of every program") {
         Some(name) => PROGRAMS.map(|program| format!("{program} {name}")).to_vec(),
         None => row.cells[0].split(", ").map(str::to_owned).collect(),
@@ -305,7 +305,7 @@ async fn run_stopped<P: Program>(
     stopped.start().await
 }
 
-/// A command of a program in its container, as docs/operations.md shows it.
+/// A command of a program in its container, as docs/operations/configure.md shows it.
 fn in_container(program: &str) -> Command {
     let mut command = Command::new(root().join("scripts/compose"));
     command.current_dir(root()).args(["exec", "-T", program, &format!("/{program}")]);

@@ -242,7 +242,7 @@ async fn an_unusable_database_fails_at_start_without_leaking_the_password() {
     }
 }
 
-/// docs/operations.md and the Kubernetes files rely on this number.
+/// docs/operations/configure.md and the Kubernetes files rely on this number.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_opens_a_fixed_number_of_connections_besides_its_pool() {
     const POOL: usize = 2;

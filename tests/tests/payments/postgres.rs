@@ -128,7 +128,7 @@ async fn a_long_table_lock_causes_503_until_it_ends() {
     service.stop().await.agrees().await;
 }
 
-/// docs/operations.md and the Kubernetes files rely on this number. While a table is locked,
+/// docs/operations/configure.md and the Kubernetes files rely on this number. While a table is locked,
 /// requests wait for one another, so that each one needs another connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_opens_a_fixed_number_of_connections_besides_its_pool() {
