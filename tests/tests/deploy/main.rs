@@ -11,6 +11,7 @@ mod commands;
 mod kubernetes;
 mod proxies;
 mod proxy;
+mod replacement;
 
 /// The services with a folder in `deploy`.
 const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];

@@ -61,6 +61,21 @@ impl Proxy {
     /// Starts a proxy in front of the services on these addresses, which take the place of the
     /// ports 5000 to 5003.
     pub(crate) async fn start(kind: Kind, services: [SocketAddr; 4]) -> Self {
+        Self::start_with(kind, |text| with_services(text, services), services[2]).await
+    }
+
+    /// Starts a proxy in front of two replicas of objstore-svc, and of nothing else.
+    pub(crate) async fn with_replicas(kind: Kind, [one, other]: [SocketAddr; 2]) -> Self {
+        let services = |text: &str| {
+            let text = with_services(text, [one; 4]);
+            let lines = text.lines().map(|line| with_replica(line, one, other) + "\n");
+            lines.collect()
+        };
+        Self::start_with(kind, services, one).await
+    }
+
+    /// `api` is the address of the API of payments-svc.
+    async fn start_with(kind: Kind, services: impl Fn(&str) -> String, api: SocketAddr) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let names = NAMES.map(str::to_owned);
         let certificate = rcgen::generate_simple_self_signed(names).unwrap();
@@ -74,8 +89,14 @@ impl Proxy {
         let [second, third] = rand::random::<[u8; 2]>();
         let host = Ipv4Addr::new(127, 128 + second / 2, third, 1);
         let process = match kind {
-            Kind::Haproxy => haproxy(folder.path(), host, services),
-            Kind::Nginx => nginx(folder.path(), host, services),
+            Kind::Haproxy => {
+                let text = services(&read("deploy/proxy/haproxy.cfg"));
+                haproxy(folder.path(), host, &text, api)
+            }
+            Kind::Nginx => {
+                let text = services(&read("deploy/proxy/nginx.conf"));
+                nginx(folder.path(), host, &text)
+            }
         };
         let mut roots = RootCertStore::empty();
         roots.add(certificate.cert.der().clone()).unwrap();
@@ -109,24 +130,22 @@ impl Proxy {
     }
 }
 
-fn haproxy(folder: &Path, host: Ipv4Addr, services: [SocketAddr; 4]) -> Child {
+fn haproxy(folder: &Path, host: Ipv4Addr, text: &str, api: SocketAddr) -> Child {
     let certificate = folder.join("both.pem").display().to_string();
-    let text = with_services(&read("deploy/proxy/haproxy.cfg"), services);
-    let text = replaced(&text, "bind :80\n", &format!("bind {host}:{HTTP}\n"));
+    let text = replaced(text, "bind :80\n", &format!("bind {host}:{HTTP}\n"));
     let text = replaced(&text, "bind :443 ", &format!("bind {host}:{HTTPS} "));
     let text = replaced(&text, "/etc/haproxy/tls/", &certificate);
     // The check of the pos port asks the API port.
-    let text = replaced(&text, " port 5002 ", &format!(" port {} ", services[2].port()));
+    let text = replaced(&text, " port 5002 ", &format!(" port {} ", api.port()));
     let text = replaced(&text, "10.0.0.0/8", &format!("{PERMITTED}/32"));
     let file = folder.join("haproxy.cfg");
     fs::write(&file, text).unwrap();
     start("haproxy", &["-db", "-f", file.to_str().unwrap()], folder)
 }
 
-fn nginx(folder: &Path, host: Ipv4Addr, services: [SocketAddr; 4]) -> Child {
+fn nginx(folder: &Path, host: Ipv4Addr, text: &str) -> Child {
     let place = folder.display();
-    let text = with_services(&read("deploy/proxy/nginx.conf"), services);
-    let text = replaced(&text, "listen 443 ", &format!("listen {host}:{HTTPS} "));
+    let text = replaced(text, "listen 443 ", &format!("listen {host}:{HTTPS} "));
     let text = replaced(&text, "/etc/nginx/tls/", &format!("{place}/"));
     let text = replaced(&text, "10.0.0.0/8", &format!("{PERMITTED}/32"));
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
@@ -154,6 +173,18 @@ fn with_services(text: &str, services: [SocketAddr; 4]) -> String {
     ports.fold(text.to_owned(), |text, (port, service)| {
         replaced(&text, &format!("127.0.0.1:{port}"), &service.to_string())
     })
+}
+
+/// A line of a file, with the second replica after the first one, as the comments in the files say.
+fn with_replica(line: &str, one: SocketAddr, other: SocketAddr) -> String {
+    let Some(start) = line.find("server ").filter(|_| line.contains(&one.to_string())) else {
+        return line.to_owned();
+    };
+    let (before, server) = line.split_at(start);
+    let (server, after) = server.split_at(server.find(';').map_or(server.len(), |end| end + 1));
+    let second = server.replace(&one.to_string(), &other.to_string()).replace("-1 ", "-2 ");
+    let separator = if server.ends_with(';') { " " } else { "\n    " };
+    format!("{before}{server}{separator}{second}{after}")
 }
 
 /// Replaces a text that the file must have.
