@@ -317,7 +317,7 @@ const LATER_VERSION: &str = "DO $$
         END LOOP;
         CREATE TABLE added_later (id int PRIMARY KEY);
         INSERT INTO refinery_schema_history
-            SELECT max(version) + 1, 'later', '2030-01-01T00:00:00Z', '1'
+            SELECT max(version) + 1, 'later_from_0_1_0', '2030-01-01T00:00:00Z', '1'
             FROM refinery_schema_history;
     END $$";
 

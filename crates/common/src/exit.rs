@@ -102,7 +102,7 @@ mod postgres {
                     USAGE
                 }
                 Self::Secret(_) | Self::Url { .. } | Self::Tls(_) | Self::Pool(_) => USAGE,
-                Self::Migration { source: MigrationError::Newer, .. }
+                Self::Migration { source: MigrationError::Newer(_), .. }
                 | Self::Migration { source: MigrationError::Unreleased, .. } => USAGE,
                 // A migration fails if it gets no lock, or if the connection is lost.
                 Self::Migration { .. } => AWAY,

@@ -56,14 +56,18 @@ async fn a_cookie_for_all_sites_must_be_secure() {
 }
 
 #[tokio::test]
-async fn a_newer_store_is_rejected_with_one_line() {
-    let place = Service::with(&[]).await.stop().await;
-    place.change(
-        "INSERT INTO refinery_schema_history
-         VALUES (1000, 'future', '2030-01-01T00:00:00Z', '1')",
-    );
+async fn a_newer_store_is_used_only_if_its_migration_permits_this_version() {
+    let mut place = Service::with(&[]).await.stop().await;
+    place.has_later_migration("future_from_0_1_0");
+    let service = place.start().await;
+    service.process().logged(|line| line.contains("a newer version of this program wrote")).await;
+    let client = service.client().await;
+    client.set(&Object::fresh()).await;
+    place = service.stop().await;
+    place.has_later_migration("far_future_from_7_1_0");
     let complaint = process::failure_line(place.command()).await;
-    assert!(complaint.contains("newer version of this program wrote the store"), "{complaint}");
+    let expected = "newer version of this program wrote the store: use version 7.1.0 or a newer";
+    assert!(complaint.contains(expected), "{complaint}");
 }
 
 #[tokio::test]

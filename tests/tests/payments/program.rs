@@ -74,14 +74,17 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
 }
 
 #[tokio::test]
-async fn a_store_of_a_newer_version_is_rejected() {
-    let place = Service::with(&[]).await.stop().await;
-    place.change(
-        "INSERT INTO refinery_schema_history
-         VALUES (1000, 'future', '2030-01-01T00:00:00Z', '1')",
-    );
-    let stderr = process::failure_line(place.command()).await;
-    assert!(stderr.contains("newer version of this program wrote the store"), "{stderr}");
+async fn a_newer_store_is_used_only_if_its_migration_permits_this_version() {
+    let mut place = Service::with(&[]).await.stop().await;
+    place.has_later_migration("future_from_0_1_0");
+    let service = place.start().await;
+    service.process().logged(|line| line.contains("a newer version of this program wrote")).await;
+    let _ = service.merchant().await.pay("EUR", 100).await;
+    place = service.stop().await;
+    place.has_later_migration("far_future_from_7_1_0");
+    let complaint = process::failure_line(place.command()).await;
+    let expected = "newer version of this program wrote the store: use version 7.1.0 or a newer";
+    assert!(complaint.contains(expected), "{complaint}");
 }
 
 #[tokio::test]

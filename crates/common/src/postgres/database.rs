@@ -20,7 +20,7 @@ use crate::{
     config::SecretError,
     error::reason,
     files::Files,
-    migration::MigrationError,
+    migration::{MigrationError, check},
     progress::{Interrupted, Progress},
     tls::{self, TlsError},
 };
@@ -191,21 +191,25 @@ impl Database {
     /// start at the same time take turns. A migration that does not get a lock within its
     /// `lock_timeout` is retried with a pause of one second, up to 120 attempts.
     pub async fn migrate(&self, migrations: Runner) -> Result<(), OpenError> {
-        let migrations = migrations.set_grouped(true);
+        let migrations = migrations.set_grouped(true).set_abort_missing(false);
+        let failed = |source| OpenError::Migration { setting: self.setting, source };
         let mut client = self.connect().await?;
         let lock = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
         client.batch_execute(&lock).await.map_err(|error| self.failed(error))?;
         let mut attempts = 1;
         loop {
             let migrated = migrations.run_async(&mut *client).await;
-            let Err(error) = migrated else { return Ok(()) };
+            let Err(error) = migrated else { break };
             if !is_locked(&error) || attempts >= MIGRATION_ATTEMPTS {
-                return Err(OpenError::Migration { setting: self.setting, source: error.into() });
+                return Err(failed(error.into()));
             }
             tracing::info!(attempts, "a migration did not get its lock, retrying");
             attempts += 1;
             sleep(MIGRATE_AGAIN).await;
         }
+        let applied = migrations.get_applied_migrations_async(&mut *client).await;
+        let applied = applied.map_err(|error| failed(error.into()))?;
+        check(migrations.get_migrations(), &applied).map_err(failed)
     }
 
     /// The setting that the URL comes from.

@@ -3,12 +3,14 @@
 use refinery::Runner;
 use rusqlite::Connection;
 
-use crate::migration::MigrationError;
+use crate::migration::{MigrationError, check};
 
 /// Runs the missing migrations, in one transaction with their records. Otherwise, a crash between a
 /// migration and its record would make every later start run the migration again, and fail.
 pub fn migrate(connection: &mut Connection, migrations: Runner) -> Result<(), MigrationError> {
-    Ok(migrations.set_grouped(true).run(connection).map(drop)?)
+    let migrations = migrations.set_grouped(true).set_abort_missing(false);
+    migrations.run(connection)?;
+    check(migrations.get_migrations(), &migrations.get_applied_migrations(connection)?)
 }
 
 #[cfg(test)]

@@ -53,9 +53,11 @@ CREATE TABLE log (
     name TEXT COLLATE "C",
     value BYTEA,
     owner TEXT,
-    client UUID,
+    client UUID, -- of a watch; of a set: the one whose presence keeps the object
     cause SMALLINT, -- why the service deleted an object: 1 expired, 2 gone; null if a client did
-    previous_owner TEXT COLLATE "C" -- that a set has replaced; null if it is the same, or without rules
+    previous_owner TEXT COLLATE "C", -- that a set has replaced; null if it is the same, or without rules
+    expires BIGINT, -- the last millisecond of a set object; null if it does not expire
+    joins_next BOOLEAN NOT NULL DEFAULT FALSE -- whether the next record is of the same group
 );
 
 -- Values are not compressed: that would be done while others wait for the row of the store.

@@ -40,9 +40,11 @@ CREATE TABLE log (
     name TEXT,
     value BLOB,
     owner TEXT,
-    client BLOB,
+    client BLOB, -- of a watch; of a set: the one whose presence keeps the object
     cause INTEGER, -- why the service deleted an object: 1 expired, 2 gone; null if a client did
-    previous_owner TEXT -- that a set has replaced; null if it is the same, or without access rules
+    previous_owner TEXT, -- that a set has replaced; null if it is the same, or without access rules
+    expires INTEGER, -- the last millisecond of a set object; null if it does not expire
+    joins_next INTEGER NOT NULL DEFAULT FALSE -- whether the next record is of the same group
 ) STRICT;
 
 -- Clients, with the revision up to which each has acknowledged its pushes.
