@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 pub use client::Client;
 pub use documented::Documented;
 pub use object::{Key, Object, batch, revision, unique};
-pub use service::{Service, Stopped};
+pub use service::{Objstore, Service, Stopped};
 pub use socket::{Event, Socket};
 pub use state_stream::{Change, Part, StateStream, exact, stream_path};
 pub use writers::{Shift, Writers};

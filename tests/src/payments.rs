@@ -25,7 +25,7 @@ pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};
 pub use receiver::{Received, Receiver, Reply};
 pub use refusal::Refusal;
-pub use service::{BROWSER, DEFAULT_LIMITS, Service, Stopped, WRONG_EVENTS};
+pub use service::{BROWSER, DEFAULT_LIMITS, Payments, Service, Stopped, WRONG_EVENTS};
 pub use stripe::{Stripe, WEBHOOK_SECRET as STRIPE_WEBHOOK_SECRET, live_merchant, stripe_event};
 pub use transaction::{Move, Transaction, int};
 pub use webhook::{LOCAL, Repeats, Webhook, accepted};

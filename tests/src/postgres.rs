@@ -1,6 +1,7 @@
 //! Temporary PostgreSQL servers for the tests.
 
 mod address;
+mod pooler;
 
 use std::{
     fs::{self, DirEntry},
@@ -16,7 +17,7 @@ use std::{
 
 use uuid::Uuid;
 
-pub use self::address::Address;
+pub use self::{address::Address, pooler::Pooler};
 use crate::process::DEADLINE;
 
 /// The port of a cluster that listens only on its own socket.

@@ -82,7 +82,10 @@ mod postgres {
     use tokio_postgres::error::SqlState;
 
     use super::{AWAY, Fatal, USAGE};
-    use crate::{migration::MigrationError, postgres::OpenError};
+    use crate::{
+        migration::MigrationError,
+        postgres::{Error, OpenError},
+    };
 
     /// Answers of a server to a wrong URL: user, password, rights, and database.
     const WRONG_URL: [SqlState; 5] = [
@@ -104,6 +107,7 @@ mod postgres {
                 Self::Secret(_) | Self::Url { .. } | Self::Tls(_) | Self::Pool(_) => USAGE,
                 Self::Migration { source: MigrationError::Newer(_), .. }
                 | Self::Migration { source: MigrationError::Unreleased, .. } => USAGE,
+                Self::Refused { source, .. } if matches!(**source, Error::SharedSessions) => USAGE,
                 // A migration fails if it gets no lock, or if the connection is lost.
                 Self::Migration { .. } => AWAY,
                 Self::Database { .. }

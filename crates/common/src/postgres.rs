@@ -10,6 +10,7 @@ mod database;
 mod health;
 mod hosts;
 mod pool;
+mod sessions;
 mod timelines;
 mod verification;
 

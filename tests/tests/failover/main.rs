@@ -10,5 +10,6 @@ mod live;
 mod objstore;
 mod pair;
 mod payments;
+mod pooler;
 mod restored;
 mod watcher;

@@ -188,11 +188,12 @@ impl Database {
 
     /// Migrates the schema, in one transaction with the records of the migrations. Otherwise, a
     /// crash between a migration and its record would make every later start fail. Replicas that
-    /// start at the same time take turns. A migration that does not get a lock within its
+    /// start at the same time take turns. Fails behind a pooler in transaction mode. A migration that does not get a lock within its
     /// `lock_timeout` is retried with a pause of one second, up to 120 attempts.
     pub async fn migrate(&self, migrations: Runner) -> Result<(), OpenError> {
         let migrations = migrations.set_grouped(true).set_abort_missing(false);
         let failed = |source| OpenError::Migration { setting: self.setting, source };
+        self.check_sessions().await?;
         let mut client = self.connect().await?;
         let lock = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
         client.batch_execute(&lock).await.map_err(|error| self.failed(error))?;

@@ -10,10 +10,14 @@ use std::{
 
 use tokio::{task::JoinSet, time::sleep};
 
-use super::{Database, pool::is_primary};
+use super::{Database, OpenError, pool::is_primary};
+use crate::throttle::Throttle;
 
 /// Interval of the checks.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
+
+/// Interval of the log lines about a database that cannot be used.
+const REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// Checks once a second whether a database answers and accepts writes. A standby does not.
 pub(super) struct Health {
@@ -38,11 +42,19 @@ impl Health {
 }
 
 async fn check_repeatedly(database: Database, is_up: Arc<AtomicBool>) {
+    let refused = Throttle::new(REPORT_EVERY);
     loop {
         if let Ok(client) = database.connect().await {
-            while is_primary(&client).await {
+            // A pooler may have come in between.
+            let checked = database.check_sessions().await;
+            while checked.is_ok() && is_primary(&client).await {
                 is_up.store(true, Ordering::Relaxed);
                 sleep(CHECK_EVERY).await;
+            }
+            if let Err(error @ OpenError::Refused { .. }) = checked
+                && refused.try_acquire()
+            {
+                tracing::error!(cause = %error, "the database cannot be used");
             }
         }
         is_up.store(false, Ordering::Relaxed);

@@ -59,6 +59,12 @@ pub enum Error {
          or restart this service if an older backup was restored"
     )]
     OldTimeline,
+    /// A pooler in transaction mode is in between.
+    #[error(
+        "connections share sessions of PostgreSQL, so a pooler in transaction mode is in between: \
+         connect directly, or use the session mode"
+    )]
+    SharedSessions,
     /// A row that always exists is missing.
     #[error("a row is missing")]
     NoRow,
