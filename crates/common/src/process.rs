@@ -4,6 +4,7 @@ use std::{fs, io, process::ExitCode};
 
 use rlimit::Resource;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use sd_notify::NotifyState;
 use tokio::{
     runtime::Builder,
     signal::unix::{Signal, SignalKind, signal},
@@ -31,7 +32,8 @@ pub trait Running {
     fn stop(self) -> impl Future<Output = ()>;
 }
 
-/// Starts a service, and runs it until SIGTERM or SIGINT (success) or until it fails. SIGHUP makes
+/// Starts a service, and runs it until SIGTERM or SIGINT (success) or until it fails. Tells systemd
+/// when it has started and when it stops. SIGHUP makes
 /// the parts that wait for [`hangup`] read their files again. Other signals of users have no effect.
 pub fn run<R: Running, E: Fatal>(
     server: &ServerConfig,
@@ -53,13 +55,22 @@ pub fn run<R: Running, E: Fatal>(
             Ok(running) => running,
             Err(error) => return failed(&error),
         };
+        notify(NotifyState::Ready);
         let by_signal = tokio::select! {
             () = stop => true,
             () = running.failed() => false,
         };
+        notify(NotifyState::Stopping);
         running.stop().await;
         if by_signal { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
+}
+
+/// Tells systemd a state, if it has started the process with `Type=notify`.
+fn notify(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(cause = %error, "systemd was not notified");
+    }
 }
 
 /// SIGHUP, with which an operator asks a service to read its files again. Call this before the first

@@ -10,11 +10,11 @@ use std::{
 };
 
 use blackbox::{
-    process::{self, Process},
+    process::{self, DEADLINE, Process},
     raw::{Connection, get},
     rereading::SettingFile,
 };
-use tokio::task::JoinSet;
+use tokio::{net::UnixDatagram, process::Command, task::JoinSet, time::timeout};
 
 use crate::{
     memory::TURN,
@@ -152,4 +152,41 @@ async fn a_process_of_an_ordinary_user_works_and_cannot_be_dumped() {
         process.terminate().await;
         process.ended().await;
     }
+}
+
+/// Starts a service as systemd does with `Type=notify`, and reads what it says.
+async fn tells_systemd(kind: Kind) {
+    let _turn = TURN.lock().await;
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    let wrap = |mut command: Command| {
+        command.env("NOTIFY_SOCKET", &path);
+        command
+    };
+    let subject = Subject::wrapped(kind, &[], wrap).await;
+    let said = async || {
+        let mut message = [0; 100];
+        let length = timeout(DEADLINE, socket.recv(&mut message)).await.unwrap().unwrap();
+        String::from_utf8_lossy(&message[..length]).into_owned()
+    };
+    assert_eq!(said().await, "READY=1\n");
+    subject.ordinary().run().await;
+    subject.stop().await;
+    assert_eq!(said().await, "STOPPING=1\n");
+}
+
+#[tokio::test]
+async fn authsvc_tells_systemd_when_it_listens_and_stops() {
+    tells_systemd(Kind::Authsvc).await;
+}
+
+#[tokio::test]
+async fn objstore_tells_systemd_when_it_listens_and_stops() {
+    tells_systemd(Kind::Objstore).await;
+}
+
+#[tokio::test]
+async fn payments_tells_systemd_when_it_listens_and_stops() {
+    tells_systemd(Kind::Payments).await;
 }
