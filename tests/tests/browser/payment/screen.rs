@@ -3,7 +3,7 @@
 use blackbox::{
     axe,
     browser::{Page, visit},
-    payments::{BROWSER, Card, Link, Service, Stripe, live_merchant},
+    payments::{BROWSER, Card, Link, Service, Stripe, live_merchant, minimal},
     soak::rounds,
 };
 use fantoccini::key::Key;
@@ -67,6 +67,7 @@ async fn every_language_has_its_pages_and_fits_a_phone() {
                 page.click("button").await;
                 page.until("$('#errors').textContent").await;
                 fits(page, locale).await;
+                is_laid_out(page, locale).await;
                 if is_looked_at {
                     axe::finds_nothing(&axe, page, locale).await;
                 }
@@ -117,6 +118,7 @@ async fn a_long_text_and_a_large_amount_fit_a_phone() {
                 is_in_one_line(page, ".amount").await;
             }
             page.go(&address(&service, &long.clone().with("value", "x"))).await;
+                is_laid_out(page, "the form").await;
             fits(page, "a problem").await;
             page.go(&address(&service, &long.clone().without("value"))).await;
             fits(page, "the amount").await;
@@ -148,6 +150,37 @@ async fn is_in_one_line(page: &Page, selector: &str) {
         "const it = $('{selector}'); const range = document.createRange();
          range.selectNodeContents(it);
          return [range.getClientRects().length, it.scrollWidth > it.clientWidth]"
+/// Checks that nothing sticks out or lies upon a text, and that each target has 24 pixels: in text of
+/// 100 % and 200 %.
+pub(super) async fn is_laid_out(page: &Page, label: &str) {
+    let script = "const wrong = [];
+        const all = [...$('body').querySelectorAll('*:not(svg *)')].filter((it) => it.offsetWidth);
+        for (const it of [document.documentElement, ...all]) {
+            const name = `${it.tagName} ${it.id} ${it.className}`;
+            const isCut = it.scrollWidth > it.clientWidth + 1 && !it.matches('input');
+            if (isCut && getComputedStyle(it).display !== 'inline')
+                wrong.push([name, it.scrollWidth, it.clientWidth]);
+            if (it.matches('a, button, input') && it.offsetHeight < 24) wrong.push([name, 'low']);
+        }
+        const boxOf = (it) => {
+            const range = document.createRange();
+            range.selectNodeContents(it);
+            return range.getBoundingClientRect();
+        };
+        const label = $('label[for=number]') && boxOf($('label[for=number]'));
+        for (const it of label ? document.querySelectorAll('.scheme') : []) {
+            const box = boxOf(it);
+            const isBeside = box.left >= label.right || box.top >= label.bottom;
+            if (box.width && !isBeside) wrong.push([it.id, 'lies upon the label']);
+        }
+        return wrong";
+    for text in ["100%", "200%"] {
+        page.run(&format!("document.documentElement.style.fontSize = '{text}'")).await;
+        assert_eq!(page.run(script).await, json!([]), "{label}, {text}");
+    }
+    page.run("document.documentElement.style.fontSize = ''").await;
+}
+
     );
     assert_eq!(page.run(&script).await, json!([1, false]), "{selector}");
 }
@@ -158,6 +191,25 @@ async fn an_amount_never_breaks_inside_its_number() {
     let link = Link::to(&merchant);
     visit(&address(&service, &link), async |page| {
         page.show_on(WIDTH, "light").await;
+#[tokio::test]
+async fn a_name_from_right_to_left_begins_where_the_page_does() {
+    let service = Service::any().await;
+    let mut details = minimal();
+    details["test"] = json!(true);
+    details["name"] = json!("متجر الأكواب");
+    let merchant = service.app().await.merchant_with(&details).await;
+    let link = Link::to(&merchant).with("text", "كوبان من السيراميك");
+    visit(&address(&service, &link), async |page| {
+        let starts = "return ['.shop', '.amount', '.text'].map((it) => {
+            const range = document.createRange();
+            range.selectNodeContents($(it));
+            return Math.round(range.getBoundingClientRect().left - $(it).getBoundingClientRect().left);
+        })";
+        assert_eq!(page.run(starts).await, json!([0, 0, 0]));
+    })
+    .await;
+}
+
         for (value, currency, locale) in [
             ("1234567.89", "EUR", "en"),
             ("1234567.89", "DKK", "da"),
@@ -226,7 +278,9 @@ async fn axe_finds_nothing_in_any_state() {
         for (width, scheme) in SCREENS {
             page.show_on(width, scheme).await;
             let check = async |state: &str| {
-                axe::finds_nothing(&axe, page, &format!("{state}, {width}, {scheme}")).await;
+                let label = format!("{state}, {width}, {scheme}");
+                is_laid_out(page, &label).await;
+                axe::finds_nothing(&axe, page, &label).await;
             };
             page.go(&address(&service, &open)).await;
             check("amount").await;
