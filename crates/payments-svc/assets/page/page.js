@@ -12,6 +12,8 @@ if (tokenized) tokenize(tokenized);
 for (const time of document.querySelectorAll("time")) {
   const { lang } = document.documentElement;
   const locale = navigator.languages.find((it) => it.split("-")[0] === lang) ?? lang;
+  // The browser would write the date in its own language.
+  if (!Intl.DateTimeFormat.supportedLocalesOf(locale).length) continue;
   const day = { day: "numeric", month: "long", year: "numeric" };
   const clock = { hour: "numeric", minute: "2-digit", timeZoneName: "short" };
   time.textContent = new Intl.DateTimeFormat(locale, { ...day, ...clock }).format(new Date(time.dateTime));
