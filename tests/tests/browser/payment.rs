@@ -1,5 +1,6 @@
 //! Payments on the payment page, from opening a link to returning to the shop.
 
+mod dead_ends;
 mod receipt;
 mod screen;
 mod typing;

@@ -1,6 +1,7 @@
 //! Cards that customers type into the field of Stripe's script. The stand-in serves one, too.
 
 use blackbox::{
+    axe,
     browser::{Page, visit_and_leave},
     mail::MailServer,
     payments::{
@@ -93,6 +94,7 @@ async fn a_wrong_card_can_be_corrected() {
     visit_and_leave(&address, &[&stripe.url], async |page| {
         pay(page, "42").await;
         page.until("$('#errors').textContent").await;
+        axe::finds_nothing(&axe::script(), page, "a wrong card").await;
         assert_eq!(page.run("return $('button').disabled").await, false);
         page.run("document.querySelectorAll('#element input').forEach((it) => it.value = '')")
             .await;
