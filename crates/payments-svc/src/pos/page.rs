@@ -91,13 +91,15 @@ fn form_expired(visit: &Visit) -> Problem {
 }
 
 fn amount(visit: &Visit, status: StatusCode, wrong: AmountErrors) -> Response {
-    view::page(status, &AmountPage { language: visit.language, visit, wrong })
+    let (language, frame) = (visit.language, visit.frame());
+    view::page(status, &AmountPage { language, frame, visit, wrong })
 }
 
 fn card(visit: &Visit, TypedCard { wrong, expiry, email, .. }: TypedCard) -> Response {
     let is_right = wrong == WrongCard::default();
     let status = if is_right { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    let page = CardPage { language: visit.language, visit, wrong, expiry, email };
+    let (language, frame) = (visit.language, visit.frame());
+    let page = CardPage { language, frame, visit, wrong, expiry, email };
     let response = match visit.tokenizer() {
         Some(tokenizer) => view::page_with(status, &page, tokenizer.policy.clone()),
         None => view::page(status, &page),
@@ -111,14 +113,14 @@ async fn pending(
     form: FormToken,
     pending_payment: Id,
 ) -> Result<Response, Problem> {
-    let language = visit.language;
+    let (language, frame) = (visit.language, visit.frame());
     let challenge = payments.challenge(pending_payment).await;
     let Some(challenge) = challenge.map_err(|error| visit.problem(error))? else {
-        return Ok(view::page(StatusCode::OK, &ProcessingPage { language, visit }));
+        return Ok(view::page(StatusCode::OK, &ProcessingPage { language, frame, visit }));
     };
     let action = visit::page_url("challenge", &visit.link, Some(form));
     let (last4, url) = (&challenge.card.last4, challenge.url());
-    let page = ChallengePage { language, visit, last4, url, action };
+    let page = ChallengePage { language, frame, visit, last4, url, action };
     Ok(view::page(StatusCode::OK, &page))
 }
 

@@ -7,16 +7,14 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri},
     response::Response,
 };
-use payments_domain::{Amount, CustomData, Link, Money, Receipt, Transaction};
+use payments_domain::{CustomData, Money, Receipt, Transaction};
 
 use super::{
-    browser::Browser,
     language::Language,
     problem::{Problem, Reason},
-    screens::{Refund, ResultPage},
+    screens::{Frame, Refund, ResultPage},
     settings::Settings,
     view,
-    visit::{Typed, Visit},
 };
 use crate::{
     app::{self, MailedReceipt, Payments},
@@ -47,35 +45,20 @@ pub(super) async fn show(
     let refunds = receipt.refunds().into_iter();
     let refunds = refunds.map(|step| Refund { created: step.created, amount: money(step.amount) });
     let refunds = Some(refunds.collect());
-    let MailedReceipt { merchant, transaction, .. } = receipt;
-    let Transaction { id, created, test, currency, amounts, card, custom, .. } = transaction;
-    let link = Link {
-        key: merchant.key.clone(),
-        test,
-        currency: Some(currency),
-        value: None,
-        reference: custom.as_ref().and_then(CustomData::reference_text),
-        text: None,
-        redirect: None,
-        locale: None,
-        recurring: false,
-        expires: None,
-        once: false,
-        signature: None,
-    };
-    let visit = Visit {
-        link,
-        merchant,
+    let MailedReceipt { merchant, transaction, .. } = &receipt;
+    let Transaction { id, created, amounts, ref card, ref custom, .. } = *transaction;
+    let reference = custom.as_ref().and_then(CustomData::reference_text);
+    let amount = Some(money(amounts.amount));
+    let page = ResultPage {
         language,
-        due: Amount::new(amounts.amount).ok().map(|amount| (currency, amount)),
-        typed: Typed::default(),
-        form: None,
+        frame: Frame { merchant, settings: &settings, amount, text: None },
+        reference: reference.as_deref(),
+        transaction: Some(id),
+        receipt: Some(Receipt { created, card: card.clone() }),
+        refunds,
+        declined: None,
+        shop_url: None,
         continues: false,
-        browser: Browser::of(&headers),
-        settings,
     };
-    let receipt = Some(Receipt { created, card });
-    let page =
-        ResultPage { transaction: Some(id), receipt, refunds, ..ResultPage::new(&visit, None) };
     Ok(view::page(StatusCode::OK, &page))
 }

@@ -4,20 +4,33 @@ use std::borrow::Cow;
 
 use askama::Template;
 use jiff::Timestamp;
-use payments_domain::{Currency, DeclineGroup, Expiry, Id, ProcessingError, Receipt, Scheme};
+use payments_domain::{
+    Currency, DeclineGroup, Expiry, Id, Merchant, ProcessingError, Receipt, Scheme,
+};
 
 use super::{
     asset::VERSION,
     browser,
     language::Language,
+    settings::Settings,
     visit::{AmountErrors, Visit, WrongCurrency, link_url},
 };
+
+/// What stands above and below the content of a page.
+pub(super) struct Frame<'a> {
+    pub(super) merchant: &'a Merchant,
+    pub(super) settings: &'a Settings,
+    /// In the customer's language.
+    pub(super) amount: Option<String>,
+    pub(super) text: Option<&'a str>,
+}
 
 /// Asks for the currency and the amount that the link leaves open.
 #[derive(Template)]
 #[template(path = "amount.html")]
 pub(super) struct AmountPage<'a> {
     pub(super) language: &'static Language,
+    pub(super) frame: Frame<'a>,
     pub(super) visit: &'a Visit,
     /// The fields that are marked as wrong.
     pub(super) wrong: AmountErrors,
@@ -38,6 +51,7 @@ impl AmountPage<'_> {
 #[template(path = "card.html")]
 pub(super) struct CardPage<'a> {
     pub(super) language: &'static Language,
+    pub(super) frame: Frame<'a>,
     pub(super) visit: &'a Visit,
     /// The fields that are marked as wrong.
     pub(super) wrong: WrongCard,
@@ -146,6 +160,7 @@ pub(super) enum WrongExpiry {
 #[template(path = "processing.html")]
 pub(super) struct ProcessingPage<'a> {
     pub(super) language: &'static Language,
+    pub(super) frame: Frame<'a>,
     pub(super) visit: &'a Visit,
 }
 
@@ -161,6 +176,7 @@ impl ProcessingPage<'_> {
 #[template(path = "challenge.html")]
 pub(super) struct ChallengePage<'a> {
     pub(super) language: &'static Language,
+    pub(super) frame: Frame<'a>,
     pub(super) visit: &'a Visit,
     pub(super) last4: &'a str,
     /// The page of the acquirer. `None`: the sandbox.
@@ -180,20 +196,21 @@ impl ChallengePage<'_> {
 #[template(path = "result.html")]
 pub(super) struct ResultPage<'a> {
     pub(super) language: &'static Language,
-    pub(super) visit: &'a Visit,
+    pub(super) frame: Frame<'a>,
+    pub(super) reference: Option<&'a str>,
     /// `None` for another browser than the one that paid.
     pub(super) transaction: Option<Id>,
     pub(super) receipt: Option<Receipt>,
     /// What was refunded. `None` at the end of the payment, when nothing was.
     pub(super) refunds: Option<Vec<Refund>>,
-    /// The group of the response code; customers do not see the exact code. `None` if the payment
-    /// succeeded.
-    pub(super) declined: Option<DeclineGroup>,
-    /// The URL for another attempt.
-    pub(super) retry_url: String,
+    /// The group of the response code, and the URL for another attempt; customers do not see the
+    /// exact code. `None` if the payment succeeded.
+    pub(super) declined: Option<(DeclineGroup, String)>,
     /// The URL of the shop's page, if the link has one. A customer who has paid goes there at once;
     /// others may go back there.
     pub(super) shop_url: Option<String>,
+    /// Whether the page opens `shop_url` without a click.
+    pub(super) continues: bool,
 }
 
 impl<'a> ResultPage<'a> {
@@ -201,24 +218,17 @@ impl<'a> ResultPage<'a> {
     pub(super) fn new(visit: &'a Visit, error: Option<ProcessingError>) -> Self {
         Self {
             language: visit.language,
-            visit,
+            frame: visit.frame(),
+            reference: visit.link.reference.as_deref(),
             transaction: None,
             receipt: None,
             refunds: None,
-            declined: error.map(ProcessingError::group),
-            retry_url: link_url(&visit.link, None),
+            declined: error.map(|error| (error.group(), link_url(&visit.link, None))),
             shop_url: None,
+            continues: error.is_none() && (visit.continues || !visit.browser.has_cookie),
         }
     }
-}
 
-/// A refund, with its amount in the customer's language.
-pub(super) struct Refund {
-    pub(super) created: Timestamp,
-    pub(super) amount: String,
-}
-
-impl ResultPage<'_> {
     fn heading(&self) -> Cow<'_, str> {
         match self.declined {
             None if self.refunds.is_some() => self.language.receipt(),
@@ -227,9 +237,13 @@ impl ResultPage<'_> {
         }
     }
 
-    /// The URL to open without a click.
     fn continue_url(&self) -> Option<&str> {
-        let continues = self.visit.continues || !self.visit.browser.has_cookie;
-        self.shop_url.as_deref().filter(|_| continues && self.declined.is_none())
+        self.shop_url.as_deref().filter(|_| self.continues)
     }
+}
+
+/// A refund, with its amount in the customer's language.
+pub(super) struct Refund {
+    pub(super) created: Timestamp,
+    pub(super) amount: String,
 }

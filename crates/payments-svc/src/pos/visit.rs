@@ -21,6 +21,7 @@ use super::{
     browser::{self, Browser},
     language::Language,
     problem::{Problem, Reason, Shop},
+    screens::Frame,
     settings::{Settings, Tokenizer},
     view,
 };
@@ -301,10 +302,14 @@ impl Visit {
         Err(wrong)
     }
 
-    /// The amount to pay, as text in the customer's language.
-    pub(super) fn amount(&self) -> Option<String> {
-        let (currency, amount) = self.due?;
-        Some(self.language.money(Money { currency, minor: amount.minor() }))
+    pub(super) fn frame(&self) -> Frame<'_> {
+        let money = |(currency, amount): (_, Amount)| Money { currency, minor: amount.minor() };
+        Frame {
+            merchant: &self.merchant,
+            settings: &self.settings,
+            amount: self.due.map(|due| self.language.money(money(due))),
+            text: self.link.text.as_deref(),
+        }
     }
 
     /// The decimal places of an amount: those of the link's currency, else of the typed one, else
@@ -312,11 +317,6 @@ impl Visit {
     pub(super) fn decimals(&self) -> u32 {
         let currency = self.link.currency.or_else(|| self.typed.currency().ok());
         currency.unwrap_or(self.merchant.details.currency).exponent()
-    }
-
-    /// The name of the merchant, or its website if it has no name.
-    pub(super) fn shop_name(&self) -> &str {
-        self.merchant.details.title()
     }
 
     /// The idempotency key of a form. The digest of the request covers the browser and the
