@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::FromRef,
+    middleware::from_fn_with_state,
     routing::{get, post},
 };
 use common::{edge::Edge, telemetry::Traffic};
@@ -15,7 +16,7 @@ use tower_http::cors::CorsLayer;
 use crate::{
     app::Payments,
     language,
-    web::{Error, SlashRoutes as _, page::style, with_telemetry},
+    web::{Error, SlashRoutes as _, page::style, with_fallbacks, with_telemetry},
 };
 
 mod asset;
@@ -30,6 +31,9 @@ mod view;
 mod visit;
 
 pub(crate) use settings::{Settings, Tokenizer};
+
+/// The endpoints that pages of any origin may use.
+const SHARED: [&str; 2] = ["/transactions", "/cards"];
 
 /// The state of the pos port.
 #[derive(Clone)]
@@ -57,10 +61,11 @@ pub(crate) fn router(
     edge: Arc<Edge>,
 ) -> Router {
     language::load();
-    // Pages of any origin may use these two routes. So both routes also answer preflight requests.
+    let [transactions, cards] = SHARED;
+    // Both also answer preflight requests.
     let shared = Router::new()
-        .route_or_slash("/transactions", post(customer::pay))
-        .route_or_slash("/cards", post(customer::save))
+        .route_or_slash(transactions, post(customer::pay))
+        .route_or_slash(cards, post(customer::save))
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(CorsLayer::permissive());
     let own = Router::new()
@@ -71,9 +76,6 @@ pub(crate) fn router(
         .route("/page.css", get(style))
         .route("/page.js", get(asset::script));
     let pos = Pos { payments, settings: Arc::new(settings) };
-    let routes = shared
-        .merge(own)
-        .fallback(problem::not_found)
-        .method_not_allowed_fallback(problem::wrong_method);
-    with_telemetry(routes.with_state(pos), traffic, edge)
+    let routes = with_fallbacks(shared.merge(own).with_state(pos.clone()));
+    with_telemetry(routes, traffic, edge).layer(from_fn_with_state(pos, problem::pages))
 }

@@ -2,12 +2,16 @@
 
 use blackbox::{
     http::Answer,
-    payments::{Card, Link, Merchant, Service, minimal, next},
+    payments::{Card, Link, Merchant, Service, UNREACHABLE, live_merchant, minimal, next},
+    raw::Connection,
 };
 use reqwest::Method;
 use serde_json::json;
 
 use crate::live::standing;
+
+/// What browsers accept.
+const HTML: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 const SHOP: &str = "https://shop.example";
 const REDIRECT: &str = "https://shop.example/cart?order=5";
@@ -17,7 +21,7 @@ const STRANGER: &str = "https://stranger.example/";
 /// Reads a page as browsers do.
 async fn browse(service: &Service, method: Method, path: &str) -> Answer {
     let request = service.pos(method, path);
-    request.header("accept", "text/html,application/xhtml+xml,*/*;q=0.8").send_undescribed().await
+    request.header("accept", HTML).send_undescribed().await
 }
 
 /// Checks that a page names the shop in the customer's language, and where its way back leads.
@@ -149,4 +153,53 @@ async fn without_a_shop_or_its_website_there_is_no_way_back() {
     // Programs get the error body of the API.
     let program = service.pos(Method::GET, "/pay").send_undescribed().await;
     program.refused(404, "not_found");
+}
+
+#[tokio::test]
+async fn a_browser_gets_a_page_where_a_program_gets_an_error_body() {
+    let settings = [&UNREACHABLE[..], &[("PAYMENTS_ATTEMPT_LIMIT", "1/1d")]].concat();
+    let service = Service::with(&settings).await;
+    let merchant = live_merchant(&service.app().await).await;
+    let (key, card) = (&merchant.key, Card::LIVE.details());
+    let payment = json!({ "key": key, "currency": "EUR", "amount": 995, "card": card }).to_string();
+    let post = |media: &str, body: &str| {
+        let request = service.pos(Method::POST, "/transactions").body_of(media, body);
+        request.header("accept", HTML).header("accept-language", "da")
+    };
+    let kind = "application/json";
+    for (status, heading, request) in [
+        (413, "Betaling er ikke mulig i øjeblikket", post(kind, &"x".repeat(200_000))),
+        (415, "Betaling er ikke mulig i øjeblikket", post("text/plain", &payment)),
+        (503, "Betaling er ikke mulig i øjeblikket", post(kind, &payment)),
+        (429, "For mange forsøg", post(kind, &payment)),
+    ] {
+        let page = request.send_undescribed().await.expect(status);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{page:?}");
+        assert!(page.text().contains(&format!("<title>{heading}</title>")), "{page:?}");
+        assert_eq!(page.header("retry-after").is_some(), status == 429, "{page:?}");
+        assert_eq!(page.header("access-control-allow-origin"), Some("*"));
+        assert!(page.header("x-request-id").is_some());
+    }
+    let program = service.pos(Method::POST, "/transactions").body_of(kind, &*payment);
+    program.send().await.refused(429, "rate_limited");
+    // What is wrong with a card is for the page of the shop.
+    let wrong = post(kind, "{}").send_undescribed().await.expect(400);
+    assert_eq!(wrong.header("content-type"), Some("application/json"));
+
+    let pos = service.process().address_of("pos.address");
+    for (status, headers) in [
+        (400, "Host: a/b"),
+        (421, "Host: evil.example"),
+        (501, "Host: localhost\r\nTransfer-Encoding: gzip, chunked"),
+    ] {
+        let request = format!(
+            "POST {} HTTP/1.1\r\nAccept: {HTML}\r\n{headers}\r\n\r\n",
+            Link::to(&merchant).path()
+        );
+        let page = Connection::open(pos).await.ask(&request).await;
+        assert_eq!(page.status, status, "{page:?}");
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{page:?}");
+        assert!(page.body.starts_with("<!doctype html>"), "{page:?}");
+        assert_eq!(page.body.contains("mailto:"), status == 400, "{page:?}");
+    }
 }

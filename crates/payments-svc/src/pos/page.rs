@@ -168,7 +168,7 @@ pub(super) async fn pay(
         // makes a link invalid, too.
         Err(problem) => {
             let counted = payments.count_attempt(false, address).err();
-            let reason = counted.map_or(problem.reason, |refused| Reason::Refused(refused.into()));
+            let reason = counted.map_or(problem.reason, |refused| Reason::of(refused.into()));
             return Err(Problem { reason, ..problem });
         }
     };

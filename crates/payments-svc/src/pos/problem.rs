@@ -1,21 +1,26 @@
 //! The pages that end a payment before it begins: an invalid, used or expired link, an old form, too
 //! many attempts, or payments that are not available. Each names the shop and leads back to it, if
-//! the link names one.
+//! the link names one. A browser gets them also in place of an error that no handler of the page has
+//! answered.
 
 use std::{borrow::Cow, sync::Arc};
 
 use askama::Template;
 use axum::{
     extract::{Request, State},
-    http::{StatusCode, header, request::Parts},
+    http::{StatusCode, header, request, response},
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use payments_domain::{FieldError, Merchant};
 
-use super::{Pos, asset::VERSION, language::Language, settings::Settings, view};
+use super::{Pos, SHARED, asset::VERSION, language::Language, settings::Settings, view};
 use crate::{
     app,
-    web::{Error, Fields, fields, page::in_place_of},
+    web::{
+        Error, Fields, fields,
+        page::{HTML, in_place_of},
+    },
 };
 
 #[derive(Template)]
@@ -61,12 +66,11 @@ pub(super) struct Shop {
 impl Problem {
     /// The problem of a request without a valid link. The link still names its shop if its key is
     /// right, but proves nothing else. So the way back is the shop's website and never `redirect`.
-    pub(super) async fn of(pos: &Pos, parts: &Parts, reason: Reason) -> Self {
+    pub(super) async fn of(pos: &Pos, parts: &request::Parts, reason: Reason) -> Self {
         let key = |fields: &mut Fields<'_>| fields.required::<String, _>("key", str::parse);
-        let merchant = match (&reason, fields::read_query(parts.uri.query(), key)) {
-            // The store has just failed: asking again would take as long.
-            (Reason::Refused(Error::App(app::Error::Store(_))), _) | (_, Err(_)) => None,
-            (_, Ok(key)) => pos.payments.merchant_by_key(&key).await.ok(),
+        let merchant = match fields::read_query(parts.uri.query(), key) {
+            Ok(key) if reason.may_name_shop() => pos.payments.merchant_by_key(&key).await.ok(),
+            _ => None,
         };
         let shop = merchant.map(|merchant| {
             let url = view::website_url(&merchant).map(str::to_owned);
@@ -77,30 +81,37 @@ impl Problem {
     }
 }
 
-/// A path that no route serves.
-pub(super) async fn not_found(State(pos): State<Pos>, request: Request) -> Response {
-    unserved(&pos, request, app::Error::NotFound.into()).await
-}
-
-/// A method that the route of the path does not serve.
-pub(super) async fn wrong_method(State(pos): State<Pos>, request: Request) -> Response {
-    unserved(&pos, request, Error::MethodNotAllowed).await
-}
-
-/// Answers browsers with a page, and programs with the error body of the API.
-async fn unserved(pos: &Pos, request: Request, error: Error) -> Response {
-    let (parts, _) = request.into_parts();
-    let accepted = parts.headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
-    if accepted.is_some_and(|accepted| accepted.contains("text/html")) {
-        Problem::of(pos, &parts, Reason::Refused(error)).await.into_response()
-    } else {
-        error.into_response()
+/// Answers a browser with a page in place of every error that has none.
+///
+/// Decision: 400 of `POST /transactions` and `POST /cards` stays. It says what is wrong with the
+/// card, in words for the page of the shop.
+pub(super) async fn pages(State(pos): State<Pos>, request: Request, next: Next) -> Response {
+    let accepted =
+        request.headers().get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    if !accepted.is_some_and(|accepted| accepted.contains("text/html")) {
+        return next.run(request).await;
     }
+    let (parts, body) = request.into_parts();
+    let asked = parts.clone();
+    let answer = next.run(Request::from_parts(parts, body)).await;
+    let (status, kind) = (answer.status(), answer.headers().get(header::CONTENT_TYPE));
+    let is_error = status.is_client_error() || status.is_server_error();
+    let is_shared = SHARED.contains(&asked.uri.path().trim_end_matches('/'));
+    let is_about_card = is_shared && status == StatusCode::BAD_REQUEST;
+    if !is_error || is_about_card || kind.is_some_and(|kind| kind == HTML) {
+        return answer;
+    }
+    let (answer, _) = answer.into_parts();
+    let reason = Reason::Refused { answer: Box::new(answer), invalid: Vec::new() };
+    Problem::of(&pos, &asked, reason).await.into_response()
 }
 
 pub(super) enum Reason {
-    /// The request failed.
-    Refused(Error),
+    /// The request failed with this answer.
+    Refused {
+        answer: Box<response::Parts>,
+        invalid: Vec<FieldError>,
+    },
     /// Another browser used the form, or the link has paid and pays only once.
     LinkUsed,
     LinkExpired,
@@ -112,6 +123,24 @@ pub(super) enum Reason {
     },
 }
 
+impl Reason {
+    pub(super) fn of(error: Error) -> Self {
+        let invalid = match &error {
+            Error::App(app::Error::Invalid(invalid)) => invalid.clone(),
+            _ => Vec::new(),
+        };
+        let (answer, _) = error.into_response().into_parts();
+        Self::Refused { answer: Box::new(answer), invalid }
+    }
+
+    /// Whether the shop may be read from the store. Not if the service has just failed: that would
+    /// take as long. And nothing is read for a foreign host.
+    fn may_name_shop(&self) -> bool {
+        let Self::Refused { answer, .. } = self else { return true };
+        !answer.status.is_server_error() && answer.status != StatusCode::MISDIRECTED_REQUEST
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self { language, reason, shop, settings } = self;
@@ -121,7 +150,9 @@ impl IntoResponse for Problem {
             _ => StatusCode::GONE,
         };
         let (heading, hint, retry_url) = match reason {
-            Reason::Refused(error) => return refused(language, error, (shop, settings)),
+            Reason::Refused { answer, invalid } => {
+                return refused(language, (*answer, invalid), (shop, settings));
+            }
             Reason::LinkUsed => (language.link_used(), ask_shop, None),
             Reason::LinkExpired => (language.link_expired(), ask_shop, None),
             Reason::NoAcquirer => (language.unavailable(), language.declined_shop(), None),
@@ -137,23 +168,19 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Keeps the status of the error, its `Retry-After` and, for the log, its cause.
 fn refused(
     language: &'static Language,
-    error: Error,
+    (answer, invalid): (response::Parts, Vec<FieldError>),
     (shop, settings): (Option<Box<Shop>>, Arc<Settings>),
 ) -> Response {
-    let invalid = match &error {
-        Error::App(app::Error::Invalid(invalid)) => invalid.clone(),
-        _ => Vec::new(),
-    };
-    let (answer, _) = error.into_response().into_parts();
     let (heading, hint) = match answer.status {
         StatusCode::TOO_MANY_REQUESTS => {
             (language.too_many_attempts(), Some(language.too_many_attempts_hint()))
         }
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => (language.not_found(), None),
-        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+        StatusCode::BAD_REQUEST
+        | StatusCode::MISDIRECTED_REQUEST
+        | StatusCode::UNPROCESSABLE_ENTITY => {
             (language.link_broken(), Some(language.link_broken_hint()))
         }
         _ => (language.unavailable(), Some(language.unavailable_hint())),

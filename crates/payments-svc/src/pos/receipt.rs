@@ -31,7 +31,7 @@ pub(super) async fn show(
     let language = Language::of(None, &headers);
     let because =
         |reason| Problem { language, reason, shop: None, settings: Arc::clone(&settings) };
-    let refused = |error: app::Error| because(Reason::Refused(error.into()));
+    let refused = |error: app::Error| because(Reason::of(error.into()));
     let link = fields::read_query(uri.query(), |fields| {
         fields.required("link", |link| Ok::<_, app::Error>(link.to_owned()))
     });

@@ -132,7 +132,7 @@ impl FromRequestParts<Pos> for Visit {
         let browser = Browser::of(&parts.headers);
         match Self::read(pos, parts.uri.query(), view::language(parts), browser).await {
             Ok(visit) => Ok(visit),
-            Err(error) => Err(Problem::of(pos, parts, Reason::Refused(error.into())).await),
+            Err(error) => Err(Problem::of(pos, parts, Reason::of(error.into())).await),
         }
     }
 }
@@ -206,7 +206,7 @@ impl Visit {
 
     /// Makes an error page in the customer's language.
     pub(super) fn problem(&self, error: impl Into<Error>) -> Problem {
-        self.because(Reason::Refused(error.into()))
+        self.because(Reason::of(error.into()))
     }
 
     /// Like [`Self::problem`], for a reason that is not an error of the request.

@@ -75,11 +75,11 @@ pub(crate) fn see_other(url: &str) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()
 }
 
-/// A page in place of the answer of an error. Keeps its `Retry-After` and, for the log, its cause.
-pub(crate) fn in_place_of(mut error: Parts, mut page: Response) -> Response {
-    if let Some(retry_after) = error.headers.remove(header::RETRY_AFTER) {
-        page.headers_mut().insert(header::RETRY_AFTER, retry_after);
-    }
-    page.extensions_mut().extend(error.extensions);
-    page
+/// A page in place of the body of an error. Keeps its status, its other headers and, for the log, its
+/// cause.
+pub(crate) fn in_place_of(mut error: Parts, page: Response) -> Response {
+    let (page, body) = page.into_parts();
+    error.headers.remove(header::CONTENT_LENGTH);
+    error.headers.extend(page.headers);
+    Response::from_parts(error, body)
 }
