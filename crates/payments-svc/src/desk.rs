@@ -96,6 +96,7 @@ pub(crate) fn router(
         )
         .route("/merchants/{merchant}/disputes", get(disputes::list))
         .route("/merchants/{merchant}/disputes/{dispute}", get(evidence::show).post(evidence::save))
+        .route("/merchants/{merchant}/disputes/{dispute}/files/{file}", get(evidence::file))
         .route(
             "/merchants/{merchant}/disputes/{dispute}/submit",
             get(evidence::ask_submit).post(evidence::submit),

@@ -78,6 +78,7 @@ pub(crate) fn router(
         .route_or_slash("/disputes", get(disputes::list))
         .route_or_slash("/disputes/{dispute_id}", get(disputes::get))
         .route_or_slash("/disputes/{dispute_id}/evidence", get(evidence::get).post(evidence::save))
+        .route_or_slash("/disputes/{dispute_id}/evidence/files/{file_id}", get(evidence::file))
         .route_or_slash("/disputes/{dispute_id}/evidence/submit", post(evidence::submit))
         .route_or_slash("/disputes/{dispute_id}/accept", post(evidence::accept))
         .route_or_slash("/frauds", get(frauds::list))

@@ -60,7 +60,7 @@ const LINKS_FROM_ADDRESS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 /// The maximum number of tests of webhooks at once. Each keeps a connection to the endpoint.
 const TESTS_AT_ONCE: usize = 64;
 
-/// The maximum memory of uploads that are received or stored, in bytes.
+/// The maximum memory of uploads that are received, stored or downloaded, in bytes.
 const UPLOAD_MEMORY: usize = 32 * 1024 * 1024;
 
 /// A caller without credentials who pays at a merchant, or saves a card.

@@ -10,12 +10,14 @@ use common::{
 };
 
 mod body;
+mod download;
 mod error;
 pub(crate) mod json;
 pub(crate) mod page;
 mod upload;
 
 pub(crate) use body::{Body, Content};
+pub(crate) use download::download;
 pub(crate) use error::Error;
 pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, envelope};
 pub(crate) use upload::{Upload, Uploads};

@@ -79,6 +79,7 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "get /disputes",
         "get /disputes/{disputeId}",
         "get /disputes/{disputeId}/evidence",
+        "get /disputes/{disputeId}/evidence/files/{fileId}",
         "post /disputes/{disputeId}/evidence",
         "post /disputes/{disputeId}/evidence/submit",
         "post /disputes/{disputeId}/accept",

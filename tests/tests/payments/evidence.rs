@@ -154,6 +154,36 @@ async fn evidence_is_saved_replaced_and_submitted_once() {
 }
 
 #[tokio::test]
+async fn the_files_of_the_evidence_can_be_downloaded() {
+    let disputed = Disputed::new().await;
+    let files = [("Überweisung (1).pdf", PDF, "application/pdf"), ("c.jpg", JPEG, "image/jpeg")];
+    let sent = files.map(|(name, content, _)| (name, content));
+    let saved = disputed.save(None, &sent).await.expect(201).json();
+    let paths: Vec<_> =
+        saved["evidence"]["files"].as_array().unwrap().iter().map(path_of).collect();
+    for (path, (_, content, kind)) in paths.iter().zip(files) {
+        let answer = disputed.request(Method::GET, path).send().await.expect(200);
+        assert_eq!(answer.body, content);
+        assert_eq!(answer.header("content-type"), Some(kind));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    }
+    let answer = disputed.request(Method::GET, &paths[0]).send().await;
+    let expected = "attachment; filename*=UTF-8''%C3%9Cberweisung%20%281%29%2Epdf";
+    assert_eq!(answer.header("content-disposition"), Some(expected));
+
+    // A file of another dispute, and one that was replaced.
+    let other = Disputed::on(disputed.service.in_browser(""), "opened").await;
+    other.request(Method::GET, &paths[0]).send().await.refused(404, "not_found");
+    let _ = disputed.save(None, &sent[..1]).await.expect(201);
+    disputed.request(Method::GET, &paths[0]).send().await.refused(404, "not_found");
+}
+
+/// The path of a saved file, after that of the dispute.
+fn path_of(file: &Value) -> String {
+    format!("/evidence/files/{}", file["id"].as_str().unwrap())
+}
+
+#[tokio::test]
 async fn the_sandbox_decides_by_the_text() {
     for (text, how) in [("my winning_evidence", "won"), ("losing_evidence", "lost")] {
         let disputed = Disputed::new().await;
@@ -433,6 +463,12 @@ async fn uploads_have_a_limit_of_memory() {
          Content-Type: multipart/form-data; boundary=b\r\nContent-Length: {length}\r\n\r\n",
         disputed.path
     );
+    let large = [PDF, &vec![b'x'; 4_000_000]].concat();
+    let save = async || {
+        let saved = disputed.save(None, &[("a.pdf", &large)]).await.expect(201).json();
+        path_of(&saved["evidence"]["files"][0])
+    };
+    let file = save().await;
     let used = r#"payments_limit_used{limit="upload_memory"}"#;
     let is_used = async |uploads: u64| {
         let reached = async {
@@ -449,12 +485,14 @@ async fn uploads_have_a_limit_of_memory() {
         open.push(connection);
         is_used(uploads).await;
     }
-    let large = vec![b'x'; 4_000_000];
-    let refused = disputed.save(None, &[("a.pdf", &[PDF, &large].concat())]).await;
+    disputed.request(Method::GET, &file).send().await.refused(503, "overloaded");
+    let refused = disputed.save(None, &[("a.pdf", &large)]).await;
     refused.refused(503, "overloaded");
     assert_eq!(refused.header("retry-after"), Some("1"));
     let _ = disputed.save(Some("short"), &[]).await.expect(201);
     drop(open);
     is_used(0).await;
-    let _ = disputed.save(None, &[("a.pdf", &[PDF, &large].concat())]).await.expect(201);
+    let file = save().await;
+    let _ = disputed.request(Method::GET, &file).send().await.expect(200);
+    is_used(0).await;
 }

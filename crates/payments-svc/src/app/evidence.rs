@@ -1,6 +1,6 @@
 //! Answers to disputes.
 
-use payments_domain::{Evidence, Id, Transaction, write::DisputeRow};
+use payments_domain::{Evidence, Id, NewFile, Transaction, write::DisputeRow};
 
 use super::{error::Error, payments::Payments};
 use crate::store::DisputeWithCurrency;
@@ -9,6 +9,11 @@ impl Payments {
     /// The evidence for a dispute.
     pub(crate) async fn evidence(&self, dispute: Id) -> Result<Evidence, Error> {
         self.store.evidence(dispute).await?.ok_or(Error::NotFound)
+    }
+
+    /// A file of the evidence for a dispute.
+    pub(crate) async fn evidence_file(&self, dispute: Id, file: Id) -> Result<NewFile, Error> {
+        self.store.evidence_file(dispute, file).await?.ok_or(Error::NotFound)
     }
 
     /// The disputes of a transaction.

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     app::{self, now},
-    web::{Error, Upload},
+    web::{Error, Upload, download},
 };
 
 #[derive(Template)]
@@ -95,6 +95,12 @@ pub(super) async fn save(
             Ok(at.at_merchant(&page(dispute)))
         }
     }
+}
+
+pub(super) async fn file(at: AtMerchant, Ids([dispute, file]): Ids<2>) -> Result<Response, Error> {
+    let payments = at.payments();
+    let row = payments.dispute_of_merchant(at.merchant.id, dispute).await?;
+    download(payments.evidence_file(row.id, file).await?, payments.uploads())
 }
 
 pub(super) async fn ask_submit(at: AtMerchant, ids: Ids<1>) -> Result<Response, Error> {

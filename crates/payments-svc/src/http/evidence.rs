@@ -1,4 +1,5 @@
-//! Answers to disputes: `/disputes/{dispute_id}/evidence`, `…/evidence/submit` and `…/accept`.
+//! Answers to disputes: `/disputes/{dispute_id}/evidence`, `…/evidence/files/{file_id}`,
+//! `…/evidence/submit` and `…/accept`.
 
 use std::sync::Arc;
 
@@ -14,10 +15,15 @@ use payments_domain::{
 };
 use serde::Serialize;
 
-use super::{access::Permitted, api::Api, idempotency::Once, output::written};
+use super::{
+    access::{Permitted, SecondId},
+    api::Api,
+    idempotency::Once,
+    output::written,
+};
 use crate::{
     app::Payments,
-    web::{Error, Upload, as_date, as_optional_date, as_text, envelope},
+    web::{Error, Upload, as_date, as_optional_date, as_text, download, envelope},
 };
 
 pub(super) async fn get(
@@ -25,6 +31,15 @@ pub(super) async fn get(
     State(api): State<Arc<Api>>,
 ) -> Result<Response, Error> {
     evidence(&api.payments, dispute.resource.id, StatusCode::OK).await
+}
+
+pub(super) async fn file(
+    dispute: Permitted<Dispute>,
+    SecondId(file): SecondId,
+    State(api): State<Arc<Api>>,
+) -> Result<Response, Error> {
+    let file = api.payments.evidence_file(dispute.resource.id, file).await?;
+    download(file, api.payments.uploads())
 }
 
 /// Saves evidence in place of the earlier one.

@@ -1,6 +1,6 @@
-//! The evidence for disputes. Only the outbox reads the content of files.
+//! The evidence for disputes. Only the outbox and downloads read the content of files.
 
-use common::sql::{Columns, Group as _, Stored as _};
+use common::sql::{ColumnError, Columns, Group as _, Stored as _};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
     Evidence, EvidenceFile, EvidenceText, FileContent, Id, NewFile, SubmittedEvidence,
@@ -57,12 +57,18 @@ impl Store {
         };
         let sql = "SELECT name, type, content FROM evidence_files
                    WHERE dispute = $1 ORDER BY number";
-        let read = |columns: &mut Columns<'_>| {
-            let (name, file_type) = (columns.read()?, columns.read()?);
-            Ok(NewFile { name, file_type, content: columns.read::<FileContent>()? })
-        };
-        let files = self.query_all(sql, &[dispute.param()], read).await?;
+        let files = self.query_all(sql, &[dispute.param()], file).await?;
         Ok(Some(SubmittedEvidence { text, files }))
+    }
+
+    /// A file of the evidence for a dispute.
+    pub(crate) async fn evidence_file(
+        &self,
+        dispute: Id,
+        id: Id,
+    ) -> Result<Option<NewFile>, StoreError> {
+        let sql = "SELECT name, type, content FROM evidence_files WHERE dispute = $1 AND id = $2";
+        self.query_one(sql, &[dispute.param(), id.param()], file).await
     }
 
     /// Disputes whose evidence is to be deleted.
@@ -71,4 +77,9 @@ impl Store {
         let before = now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
         self.query_all(OLD, &[before.param(), LIMIT], |columns| columns.read()).await
     }
+}
+
+fn file(columns: &mut Columns<'_>) -> Result<NewFile, ColumnError> {
+    let (name, file_type) = (columns.read()?, columns.read()?);
+    Ok(NewFile { name, file_type, content: columns.read::<FileContent>()? })
 }

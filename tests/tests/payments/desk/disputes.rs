@@ -4,6 +4,7 @@ use blackbox::{
     mail::MailServer,
     payments::{Acquirer, Merchant, SECRET, Service, Transaction, ids},
 };
+use reqwest::Method;
 use serde_json::json;
 
 use super::{
@@ -59,7 +60,15 @@ async fn a_user_saves_and_submits_evidence() {
     let saved = browser.upload(&path, form(Some("my text"), &[("a.pdf", PDF), ("", b"")])).await;
     assert_eq!((saved.status, saved.location.as_deref()), (303, Some(&*path)));
     let page = browser.get(&path).await.text;
-    assert!(page.contains("my text</textarea>") && page.contains("a.pdf"), "{page}");
+    assert!(page.contains("my text</textarea>"), "{page}");
+    let link = page.split("href=\"").find(|rest| rest.contains(">a.pdf</a>")).unwrap();
+    let file = link.split('"').next().unwrap().to_owned();
+    assert!(file.starts_with(&format!("{path}/files/")), "{page}");
+    let answer = browser.request(Method::GET, &file, &[], &[]).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["content-type"], "application/pdf");
+    assert!(answer.headers()["content-disposition"].to_str().unwrap().starts_with("attachment;"));
+    assert_eq!(answer.bytes().await.unwrap(), PDF);
 
     confirm(&mut browser, &submit, 2).await;
     let page = browser.get(&path).await.text;
