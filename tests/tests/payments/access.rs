@@ -2,10 +2,15 @@
 
 use blackbox::{
     http::Answer,
-    payments::{App, Merchant, Refusal as _, Service, email},
+    payments::{App, Card, Merchant, Refusal as _, Service, email, ids},
 };
 use reqwest::Method;
 use serde_json::json;
+
+use crate::{
+    disputes::until_disputed,
+    evidence::{PDF, form},
+};
 
 /// The size of a body that exceeds the limit by one byte.
 const TOO_LARGE: usize = 100 * 1024 + 1;
@@ -30,6 +35,8 @@ struct Shop {
     transaction: String,
     card: String,
     webhook: String,
+    dispute: String,
+    file: String,
 }
 
 impl Shop {
@@ -38,7 +45,14 @@ impl Shop {
         merchant.invite(&email()).await;
         let transaction = merchant.pay("EUR", 1000).await;
         transaction.capture(100).await;
+        merchant.pay_with(Card("4100000000000102"), "EUR", 1000).await.capture(1000).await;
+        let dispute = ids(&until_disputed(&merchant).await).remove(0);
+        let (media, body) = form(None, &[("a.pdf", PDF)]);
+        let evidence = merchant.app.request(Method::POST, &format!("/disputes/{dispute}/evidence"));
+        let evidence = evidence.body_of(&media, body).send().await.expect(201).json();
         Self {
+            file: evidence["evidence"]["files"][0]["id"].as_str().unwrap().to_owned(),
+            dispute,
             user: merchant.ids("/users?limit=1").await.remove(0),
             line: merchant.ids("/lines?limit=1").await.remove(0),
             card: merchant.save_card(&transaction).await,
@@ -50,7 +64,7 @@ impl Shop {
 
     /// All methods and paths with ids. Each id is valid and in braces.
     fn paths(&self) -> Vec<(Method, String)> {
-        let Self { merchant, user, line, transaction, card, webhook } = self;
+        let Self { merchant, user, line, transaction, card, webhook, dispute, file } = self;
         let (app, merchant) = (&merchant.app.id, &merchant.id);
         vec![
             // The first key has the id of its app.
@@ -82,6 +96,11 @@ impl Shop {
             (Method::POST, format!("/webhooks/{{{webhook}}}/test")),
             (Method::POST, format!("/webhooks/{{{webhook}}}/replay")),
             (Method::GET, format!("/webhooks/{{{webhook}}}/deliveries")),
+            (Method::GET, format!("/disputes/{{{dispute}}}")),
+            (Method::GET, format!("/disputes/{{{dispute}}}/evidence")),
+            (Method::GET, format!("/disputes/{{{dispute}}}/evidence/files/{{{file}}}")),
+            (Method::POST, format!("/disputes/{{{dispute}}}/evidence/submit")),
+            (Method::POST, format!("/disputes/{{{dispute}}}/accept")),
         ]
     }
 }
@@ -143,6 +162,7 @@ async fn an_id_of_another_kind_is_404() {
         ("/lines/", &shop.transaction),
         ("/cards/", &shop.transaction),
         ("/webhooks/", &shop.transaction),
+        ("/disputes/", &shop.transaction),
     ] {
         app.get(&format!("{path}{id}")).await.refused(404, "not_found");
     }

@@ -41,7 +41,7 @@ async fn newest_line(merchant: &Merchant) -> Value {
 }
 
 /// Waits until the merchant has a dispute.
-async fn until_disputed(merchant: &Merchant) -> Vec<Value> {
+pub(crate) async fn until_disputed(merchant: &Merchant) -> Vec<Value> {
     let found = async {
         loop {
             let found = disputes(merchant).await;
