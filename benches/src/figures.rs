@@ -101,17 +101,6 @@ impl Figure {
         Self::Find,
         Self::Get,
     ];
-
-    /// The measured service.
-    pub(crate) fn service(self) -> &'static str {
-        match self {
-            Self::Health | Self::Authenticate | Self::SignInMemory | Self::SlowPortal => "authsvc",
-            Self::Captures | Self::LivePayments | Self::Transactions | Self::TransactionGrowth => {
-                "payments-svc"
-            }
-            _ => "objstore-svc",
-        }
-    }
 }
 
 #[derive(Args)]

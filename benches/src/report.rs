@@ -21,6 +21,7 @@ pub(crate) use text::count;
 /// Busy cores, apart from the server and the load, above which a row cannot be trusted. A lower
 /// value is work of the kernel for server and load.
 const DISTURBED: f64 = 0.3;
+const DISTURBED_REMARK: &str = "disturbed";
 
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Results {
@@ -63,7 +64,6 @@ pub(crate) struct Row {
     pub(crate) busy: Option<Busy>,
     /// The service's rate divided by this contender's.
     pub(crate) ratio: Option<f64>,
-    pub(crate) target: Option<Target>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -75,24 +75,6 @@ pub(crate) struct Amount {
     pub(crate) most: f64,
     /// Appended to the number, so it begins with a space if one is needed.
     pub(crate) unit: String,
-}
-
-/// A measured number and the limit that it must respect.
-#[derive(Deserialize, Serialize)]
-pub(crate) struct Target {
-    pub(crate) measured: f64,
-    pub(crate) bound: Bound,
-    pub(crate) limit: f64,
-    /// Appended to the limit, so it begins with a space if one is needed.
-    pub(crate) unit: String,
-}
-
-/// The kind of a limit.
-#[derive(Clone, Copy, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Bound {
-    AtLeast,
-    AtMost,
 }
 
 impl Results {
@@ -129,7 +111,6 @@ impl Row {
             latency: None,
             busy: None,
             ratio: None,
-            target: None,
             notes: Vec::new(),
         }
     }
@@ -189,7 +170,7 @@ impl Row {
             self = self.note(format!("{:.2} cores busy behind the server", busy.upstream));
         }
         if busy.others > DISTURBED {
-            self.note(format!("disturbed: {:.1} cores were busy elsewhere", busy.others))
+            self.note(format!("{DISTURBED_REMARK}: {:.1} cores were busy elsewhere", busy.others))
         } else {
             self
         }
@@ -201,25 +182,15 @@ impl Row {
         if rounds.busy.is_empty() { row } else { row.busy(&rounds.busy) }
     }
 
-    /// Sets the rate of the service divided by that of this contender, and its target.
-    pub(crate) fn ratio(mut self, ratio: f64, target: f64) -> Self {
+    /// Sets the rate of the service divided by that of this contender.
+    pub(crate) fn ratio(mut self, ratio: f64) -> Self {
         self.ratio = Some(ratio);
-        self.at_least(ratio, target, " ×")
-    }
-
-    /// Sets a target that `measured` must reach.
-    pub(crate) fn at_least(self, measured: f64, limit: f64, unit: &str) -> Self {
-        self.target(measured, Bound::AtLeast, limit, unit)
-    }
-
-    /// Sets a target that `measured` must not exceed.
-    pub(crate) fn at_most(self, measured: f64, limit: f64, unit: &str) -> Self {
-        self.target(measured, Bound::AtMost, limit, unit)
-    }
-
-    fn target(mut self, measured: f64, bound: Bound, limit: f64, unit: &str) -> Self {
-        self.target = Some(Target { measured, bound, limit, unit: unit.to_owned() });
         self
+    }
+
+    /// Whether other programs disturbed the measurement.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.notes.iter().any(|note| note.starts_with(DISTURBED_REMARK))
     }
 
     /// Adds a remark.
@@ -229,30 +200,20 @@ impl Row {
     }
 }
 
-impl Target {
-    /// A number that equals the limit meets the target.
-    pub(crate) fn is_met(&self) -> bool {
-        match self.bound {
-            Bound::AtLeast => self.measured >= self.limit,
-            Bound::AtMost => self.measured <= self.limit,
-        }
-    }
-}
-
 /// Constant results for tests.
 #[cfg(test)]
 mod sample {
     use super::*;
 
-    /// Contains a target that is met, one that is missed, and a figure that could not be measured.
+    /// Contains two ratios and a figure that could not be measured.
     pub(super) fn results() -> Results {
         let latency = Latency { p50: 1.0, p99: 2.5, p999: 3.0 };
         let mut set = Table::new(Figure::Set);
         let rates = Spread::from(vec![30_000.0, 29_000.0, 31_000.0]);
         set.row(Row::ours("load <a>", "objstore-svc set").rate(&rates).latency(&[latency]));
-        set.row(Row::peer("load <a>", "etcd put").once(10_000.0, "/s").ratio(3.0, 2.0));
-        let redis = Row::peer("load <a>", "Redis SET").once(80_000.0, "/s").ratio(0.375, 0.5);
-        set.row(redis.note("a remark".to_owned()));
+        set.row(Row::peer("load <a>", "etcd put").once(10_000.0, "/s").ratio(3.0));
+        let redis = Row::peer("load <a>", "Redis SET").once(80_000.0, "/s").ratio(0.375);
+        set.row(redis.note(format!("{DISTURBED_REMARK}: by a test")));
         let failure = Some("no port".to_owned());
         Results {
             date: "2026-11-22".to_owned(),
@@ -266,7 +227,7 @@ mod sample {
                 sync: 0.5,
             },
             versions: vec![("etcd".to_owned(), "3.4.23".to_owned())],
-            tables: vec![set, Table { failure, ..Table::new(Figure::Health) }],
+            tables: vec![set, Table { failure, ..Table::new(Figure::Get) }],
         }
     }
 }

@@ -12,12 +12,8 @@ use crate::{
 };
 
 const CONNECTIONS: u64 = 64;
-/// Target: ratio of rates.
-const TARGET_OF_RELAY: f64 = 0.8;
 /// Sign-ins per second at the steady rate, which leaves the machine mostly idle.
 const RATE: u64 = 200;
-/// Target: milliseconds that authsvc adds to the p99 of the relay at the steady rate.
-const TARGET_ADDED: f64 = 1.0;
 
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let portal = Portal::start(bench, Duration::ZERO).await?;
@@ -37,16 +33,11 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let figure = format!("POST /authenticate, {CONNECTIONS} connections");
     table.row(Row::ours(figure.clone(), "authsvc").exchanges(&own));
     let ratio = own.rate.median() / theirs.rate.median();
-    table.row(Row::peer(figure, "bare relay").exchanges(&theirs).ratio(ratio, TARGET_OF_RELAY));
+    table.row(Row::peer(figure, "bare relay").exchanges(&theirs).ratio(ratio));
 
     let (own, theirs) = compare(bench, [steady(&ours), steady(&relay)]).await?;
     let figure = format!("POST /authenticate, {} a second", count(RATE as f64));
-    let added = own.p99() - theirs.p99();
-    table.row(Row::ours(figure.clone(), "authsvc").exchanges(&own).steady().at_most(
-        added,
-        TARGET_ADDED,
-        " ms added to the p99 of the relay",
-    ));
+    table.row(Row::ours(figure.clone(), "authsvc").exchanges(&own).steady());
     table.row(Row::peer(figure, "bare relay").exchanges(&theirs).steady());
     Ok(())
 }

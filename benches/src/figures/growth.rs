@@ -12,8 +12,6 @@ use crate::{
 };
 
 const CONNECTIONS: u64 = 64;
-/// Target: rate divided by the rate in the smallest store.
-const TARGET_OF_SMALLEST: f64 = 0.8;
 
 /// A load on a store of this size.
 type Sized = (u64, Exchange);
@@ -60,7 +58,7 @@ pub(crate) async fn of_transactions(bench: &Bench, table: &mut Table) -> Result<
     compare(bench, table, &title, "transactions", &each(capture)).await
 }
 
-/// Measures the same load on each store, and compares it with that on the first.
+/// Measures the same load on each store.
 async fn compare(
     bench: &Bench,
     table: &mut Table,
@@ -75,17 +73,8 @@ async fn compare(
         }
     }
     let name = |size: u64| format!("{} {unit}", count(size as f64));
-    let mut smallest = None;
     for ((size, _), rounds) in loads.iter().zip(&rounds) {
-        let row = Row::ours(title, &name(*size)).exchanges(rounds);
-        let rate = rounds.rate.median();
-        table.row(match &smallest {
-            Some((first, of_first)) => {
-                row.at_least(rate / of_first, TARGET_OF_SMALLEST, &format!(" × {first}"))
-            }
-            None => row,
-        });
-        smallest.get_or_insert_with(|| (name(*size), rate));
+        table.row(Row::ours(title, &name(*size)).exchanges(rounds));
     }
     Ok(())
 }

@@ -14,29 +14,20 @@ use crate::{
 };
 
 const CONNECTIONS: u64 = 64;
-/// Targets: ratios of rates, of `GET /health` and of a refused sign-in.
-const TARGETS_OF_BARE: [f64; 2] = [0.9, 0.85];
-/// Target: ratio of rates.
-const TARGET_OF_FASTAPI: f64 = 10.0;
 
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let ours = peers::authsvc(bench, None).await?;
     let fastapi = peers::fastapi(bench).await?;
     if fastapi.is_none() {
-        table.note(format!(
-            "FastAPI (target {TARGET_OF_FASTAPI} ×) is left out: scripts/install bench."
-        ));
+        table.note("FastAPI is left out: scripts/install bench.");
     }
-    let [healthy, refused] = TARGETS_OF_BARE;
-    for (figure, call, target) in [
-        ("GET /health", sign_in::health(), healthy),
-        ("POST /authenticate that breaks rules", sign_in::refused(), refused),
+    for (figure, call) in [
+        ("GET /health", sign_in::health()),
+        ("POST /authenticate that breaks rules", sign_in::refused()),
     ] {
         let bare = peers::bare(bench, size(&ours, &call).await?).await?;
-        let mut peers = vec![("bare axum route", &bare, target)];
-        peers.extend(
-            fastapi.as_ref().map(|server| ("FastAPI, one worker", server, TARGET_OF_FASTAPI)),
-        );
+        let mut peers = vec![("bare axum route", &bare)];
+        peers.extend(fastapi.as_ref().map(|server| ("FastAPI, one worker", server)));
         let figure = format!("{figure}, {CONNECTIONS} connections");
         compare(bench, table, &figure, &call, &ours, &peers).await?;
     }
@@ -53,27 +44,27 @@ async fn size(server: &Server, call: &Call) -> Result<usize> {
     Ok(answer.into_body().collect().await?.to_bytes().len())
 }
 
-/// Measures `ours` and its peers. Each peer has a name, a server and a target.
+/// Measures `ours` and its peers. Each peer has a name and a server.
 async fn compare(
     bench: &Bench,
     table: &mut Table,
     figure: &str,
     call: &Call,
     ours: &Server,
-    peers: &[(&str, &Server, f64)],
+    peers: &[(&str, &Server)],
 ) -> Result<()> {
     let (mut own, mut theirs) = (Rounds::default(), Vec::new());
     theirs.resize_with(peers.len(), Rounds::default);
     for _ in 0..bench.scale.rounds {
         own.add(load(bench, ours, call).await?);
-        for ((_, peer, _), rounds) in peers.iter().zip(&mut theirs) {
+        for ((_, peer), rounds) in peers.iter().zip(&mut theirs) {
             rounds.add(load(bench, peer, call).await?);
         }
     }
     table.row(Row::ours(figure, "authsvc").exchanges(&own));
-    for ((name, _, target), rounds) in peers.iter().zip(&theirs) {
+    for ((name, _), rounds) in peers.iter().zip(&theirs) {
         let ratio = own.rate.median() / rounds.rate.median();
-        table.row(Row::peer(figure, name).exchanges(rounds).ratio(ratio, *target));
+        table.row(Row::peer(figure, name).exchanges(rounds).ratio(ratio));
     }
     Ok(())
 }

@@ -35,8 +35,6 @@ const NAMESPACE: &str = "reconnect";
 const CONNECTIONS: u64 = 16;
 /// Other requests per second.
 const RATE: u64 = 500;
-/// Target: seconds until all clients are served.
-const TARGET: f64 = 5.0;
 
 /// Clients connect spread over this time: the documentation advises a random delay.
 const SPREAD: Duration = Duration::from_secs(1);
@@ -92,8 +90,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     table.row(
         Row::ours(format!("{clients} clients reconnect after a kill"), "objstore-svc, all served")
             .result(&served, " s")
-            .note(format!("ready after {:.2} s", Spread::from(ready).median()))
-            .at_most(served.median(), TARGET, " s"),
+            .note(format!("ready after {:.2} s", Spread::from(ready).median())),
     );
     let figure = format!("GET /watches, {RATE} a second, while {clients} clients reconnect");
     table.row(Row::ours(figure, "objstore-svc").exchanges(&others).steady());

@@ -12,17 +12,11 @@ use crate::{
 };
 
 const CONNECTIONS: [u64; 2] = [64, 256];
-/// Target: ratio of rates.
-const TARGET_OF_ETCD: f64 = 2.5;
-/// Target: ratio of rates.
-const TARGET_OF_REDIS: f64 = 0.6;
 
 struct Contender {
     name: &'static str,
     server: Server,
     call: Call,
-    /// Target for the rate of the service divided by that of this peer. `None` for the service.
-    target: Option<f64>,
 }
 
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -34,14 +28,11 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
                 rounds.add(load(bench, contender, connections).await?);
             }
         }
-        for (contender, measured) in contenders.iter().zip(&rounds) {
-            let title = format!("Durable set, 256 B, {connections} connections");
-            table.row(match contender.target {
-                Some(target) => Row::peer(title, contender.name)
-                    .exchanges(measured)
-                    .ratio(rounds[0].rate.median() / measured.rate.median(), target),
-                None => Row::ours(title, contender.name).exchanges(measured),
-            });
+        let title = format!("Durable set, 256 B, {connections} connections");
+        table.row(Row::ours(&title, contenders[0].name).exchanges(&rounds[0]));
+        for (peer, measured) in contenders.iter().zip(&rounds).skip(1) {
+            let ratio = rounds[0].rate.median() / measured.rate.median();
+            table.row(Row::peer(&title, peer.name).exchanges(measured).ratio(ratio));
         }
     }
     Ok(())
@@ -50,28 +41,22 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
 async fn contenders(bench: &Bench, table: &mut Table) -> Result<Vec<Contender>> {
     let server = peers::objstore(bench).await?;
     let call = object::set_call(&server.session().await?);
-    let mut contenders = vec![Contender { name: "objstore-svc set", server, call, target: None }];
+    let mut contenders = vec![Contender { name: "objstore-svc set", server, call }];
     #[cfg(feature = "etcd")]
     match peers::etcd(bench).await? {
-        Some(server) => contenders.push(Contender {
-            name: "etcd put",
-            server,
-            call: object::etcd_call(),
-            target: Some(TARGET_OF_ETCD),
-        }),
+        Some(server) => {
+            contenders.push(Contender { name: "etcd put", server, call: object::etcd_call() })
+        }
         None => table.note("etcd is left out: install Debian's etcd-server."),
     }
     #[cfg(not(feature = "etcd"))]
-    table.note(format!(
-        "etcd (target {TARGET_OF_ETCD} ×) is left out: install Debian's etcd-server, protobuf-compiler and libprotobuf-dev, and build with `--features etcd`."
-    ));
+    table.note(
+        "etcd is left out: install Debian's etcd-server, protobuf-compiler and libprotobuf-dev, and build with `--features etcd`.",
+    );
     match peers::redis(bench).await? {
-        Some(server) => contenders.push(Contender {
-            name: "Redis SET",
-            server,
-            call: object::redis_call(),
-            target: Some(TARGET_OF_REDIS),
-        }),
+        Some(server) => {
+            contenders.push(Contender { name: "Redis SET", server, call: object::redis_call() })
+        }
         None => table.note("Redis is left out: install Debian's redis-server."),
     }
     Ok(contenders)

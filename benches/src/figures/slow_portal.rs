@@ -18,8 +18,6 @@ use crate::{
 
 const CONNECTIONS: u64 = 16;
 const RATE: u64 = 500;
-/// Target: p99 in milliseconds.
-const TARGET: f64 = 20.0;
 
 /// Measures `GET /health` at a steady rate while sign-ins wait. The starts of the sign-ins are
 /// spread over the delay of the portal. Each connection signs in again after its answer. There are
@@ -52,8 +50,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         Row::ours(figure, "authsvc")
             .exchanges(&rounds)
             .steady()
-            .note(format!("at least {least} sign-ins in flight; resident {resident:.1} MiB"))
-            .at_most(rounds.p99(), TARGET, " ms p99"),
+            .note(format!("at least {least} sign-ins in flight; resident {resident:.1} MiB")),
     );
     Ok(())
 }

@@ -15,34 +15,19 @@ use crate::{
     report::{Results, Row, text::count},
 };
 
-/// One picture of one or more figures.
+/// The picture of a figure.
 pub(crate) struct Plot {
     /// Prefix of the names of its files.
     pub(crate) name: &'static str,
-    pub(crate) service: &'static str,
-    figures: &'static [Figure],
+    service: &'static str,
+    pub(crate) figure: Figure,
 }
 
 /// All plots, in the order of the page.
-pub(crate) const PLOTS: [Plot; 10] = [
-    Plot { name: "objstore-writes", service: "objstore-svc", figures: &[Figure::Set] },
-    Plot { name: "objstore-push", service: "objstore-svc", figures: &[Figure::PushLatency] },
-    Plot { name: "objstore-reads", service: "objstore-svc", figures: &[Figure::Get] },
-    Plot { name: "objstore-postgresql", service: "objstore-svc", figures: &[Figure::Replicas] },
-    Plot { name: "objstore-growth", service: "objstore-svc", figures: &[Figure::ObjectGrowth] },
-    Plot { name: "authsvc-answers", service: "authsvc", figures: &[Figure::Health] },
-    Plot {
-        name: "authsvc-sign-ins",
-        service: "authsvc",
-        figures: &[Figure::Authenticate, Figure::SlowPortal],
-    },
-    Plot { name: "payments-captures", service: "payments-svc", figures: &[Figure::Captures] },
-    Plot { name: "payments-reads", service: "payments-svc", figures: &[Figure::Transactions] },
-    Plot {
-        name: "payments-growth",
-        service: "payments-svc",
-        figures: &[Figure::TransactionGrowth],
-    },
+pub(crate) const PLOTS: [Plot; 3] = [
+    Plot { name: "objstore-writes", service: "objstore-svc", figure: Figure::Set },
+    Plot { name: "objstore-push", service: "objstore-svc", figure: Figure::PushLatency },
+    Plot { name: "payments-captures", service: "payments-svc", figure: Figure::Captures },
 ];
 
 /// The part of a picture that shows one load.
@@ -61,7 +46,6 @@ pub(crate) struct Theme {
     axis: RGBColor,
     ours: RGBColor,
     peer: RGBColor,
-    missed: RGBColor,
 }
 
 pub(crate) const LIGHT: Theme = Theme {
@@ -71,7 +55,6 @@ pub(crate) const LIGHT: Theme = Theme {
     axis: RGBColor(0x81, 0x8b, 0x98),
     ours: RGBColor(0x00, 0x5f, 0xa8),
     peer: RGBColor(0xaf, 0xb8, 0xc1),
-    missed: RGBColor(0xb3, 0x3d, 0x00),
 };
 
 pub(crate) const DARK: Theme = Theme {
@@ -81,7 +64,6 @@ pub(crate) const DARK: Theme = Theme {
     axis: RGBColor(0x65, 0x6c, 0x76),
     ours: RGBColor(0x56, 0xb4, 0xe9),
     peer: RGBColor(0x65, 0x6c, 0x76),
-    missed: RGBColor(0xff, 0x9a, 0x57),
 };
 
 // All lengths are in pixels.
@@ -123,21 +105,14 @@ impl Plot {
         Ok(svg)
     }
 
-    /// Returns the alternative text of the picture, with all its numbers.
+    /// Returns the titles of the panels. Empty without results.
     pub(crate) fn words(&self, results: &Results) -> String {
-        let panels = self.panels(results);
-        let sentences = panels.iter().map(|panel| {
-            let rows: Vec<_> = panel.rows.iter().map(|row| words(row, self.service)).collect();
-            format!("{}: {}.", panel.title, rows.join("; "))
-        });
-        sentences.collect::<Vec<_>>().join(" ")
+        let titles: Vec<_> = self.panels(results).iter().map(|panel| panel.title).collect();
+        titles.join("; ")
     }
 
     fn panels<'a>(&self, results: &'a Results) -> Vec<Panel<'a>> {
-        let tables = self
-            .figures
-            .iter()
-            .flat_map(|figure| results.tables.iter().filter(move |table| table.figure == *figure));
+        let tables = results.tables.iter().filter(|table| table.figure == self.figure);
         let mut panels: Vec<Panel<'a>> = Vec::new();
         for row in tables.flat_map(|table| &table.rows) {
             match panels.last_mut() {
@@ -157,27 +132,9 @@ fn footer(results: &Results) -> String {
     format!("{}, {} cores, {}", machine.processor, machine.cores, results.date)
 }
 
-fn words(row: &Row, service: &str) -> String {
-    let mut words = row.who.clone();
-    let rate = row.drawn_rate().map(|rate| format!(" {}/s", count(rate)));
-    words.extend(rate);
-    if let Some(latency) = row.latency {
-        words += &format!(", p50 {} ms, p99 {} ms", count(latency.p50), count(latency.p99));
-    }
-    words.extend(verdict(row, service).map(|verdict| format!(", {verdict}")));
-    words
-}
-
-/// Formats the ratio and the target of a row.
-fn verdict(row: &Row, service: &str) -> Option<String> {
-    let target = row.target.as_ref()?;
-    Some(match row.ratio {
-        Some(ratio) => {
-            let (bound, verdict) = (target.bound(), target.verdict());
-            format!("{service} is {ratio:.2} × this (target {bound}: {verdict})")
-        }
-        None => format!("target {target}"),
-    })
+/// Formats the ratio of a row.
+fn compared(row: &Row, service: &str) -> Option<String> {
+    row.ratio.map(|ratio| format!("{service} is {ratio:.2} × this"))
 }
 
 impl Row {
@@ -271,17 +228,15 @@ impl Canvas<'_> {
         self.text((column.left, top), text, SMALL, self.theme.muted, Side::Left)
     }
 
-    /// Writes the contender on the left and its target on the right.
+    /// Writes the contender on the left and its ratio on the right.
     fn name(&self, row: &Row, service: &str, top: i32) -> Result<()> {
         if row.ours {
             self.bold((0, top), &row.who, TEXT)?;
         } else {
             self.text((0, top), &row.who, TEXT, self.theme.text, Side::Left)?;
         }
-        let Some(verdict) = verdict(row, service) else { return Ok(()) };
-        let missed = row.target.as_ref().is_some_and(|target| !target.is_met());
-        let colour = if missed { self.theme.missed } else { self.theme.muted };
-        self.text((WIDTH, top), &verdict, SMALL, colour, Side::Right)
+        let Some(ratio) = compared(row, service) else { return Ok(()) };
+        self.text((WIDTH, top), &ratio, SMALL, self.theme.muted, Side::Right)
     }
 
     fn bar(&self, column: &Column, row: &Row, number: f64, top: i32) -> Result<()> {
@@ -364,23 +319,9 @@ mod tests {
             "1 / 2.5 ms",
             "etcd put",
             "10,000/s",
-            "objstore-svc is 3.00 × this (target ≥ 2 ×: met)",
+            "objstore-svc is 3.00 × this",
         ] {
             assert!(texts.contains(&text), "no {text} in {texts:?}");
-        }
-    }
-
-    #[test]
-    fn only_missed_targets_have_the_colour_for_missed() {
-        for theme in [&LIGHT, &DARK] {
-            let RGBColor(red, green, blue) = theme.missed;
-            let colour = format!("{red:02X}{green:02X}{blue:02X}");
-            let mut results = results();
-            let svg = PLOTS[0].svg(&results, theme).unwrap();
-            assert!(texts(&svg).contains(&"objstore-svc is 0.38 × this (target ≥ 0.5 ×: missed)"));
-            assert!(svg.contains(&colour));
-            results.tables[0].rows.pop();
-            assert!(!PLOTS[0].svg(&results, theme).unwrap().contains(&colour));
         }
     }
 

@@ -34,11 +34,6 @@ impl Rounds {
         self.rate.add(round.rate);
         self.latency.push(round.latency);
     }
-
-    /// Median of the 99th percentiles, in milliseconds.
-    pub(crate) fn p99(&self) -> f64 {
-        Spread::of(&self.latency, |latency| latency.p99).median()
-    }
 }
 
 impl From<Vec<f64>> for Spread {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::report::{Amount, Bound, Results, Row, Target};
+use crate::report::{Amount, Results, Row};
 
 /// All results of a run as one table.
 pub(crate) struct Terminal<'a>(pub(crate) &'a Results);
@@ -30,9 +30,9 @@ impl Display for Terminal<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "| load | contender | median | rounds | p50 | p99 | busy cores: server + load | service ÷ peer | target | remarks |"
+            "| load | contender | median | rounds | p50 | p99 | busy cores: server + load | service ÷ peer | remarks |"
         )?;
-        writeln!(f, "|---|---|--:|--:|--:|--:|--:|--:|---|---|")?;
+        writeln!(f, "|---|---|--:|--:|--:|--:|--:|--:|---|")?;
         let Results { date, machine, tables, .. } = self.0;
         for row in tables.iter().flat_map(|table| &table.rows) {
             let Row { title, who, .. } = row;
@@ -41,12 +41,11 @@ impl Display for Terminal<'_> {
             let busy = row.busy.map(|busy| format!("{:.2} + {:.2}", busy.server, busy.client));
             writeln!(
                 f,
-                "| {title} | {who} | {} | {} | {p50} | {p99} | {} | {} | {} | {} |",
+                "| {title} | {who} | {} | {} | {p50} | {p99} | {} | {} | {} |",
                 cell(row.result.as_ref()),
                 range.unwrap_or_default(),
                 busy.unwrap_or_default(),
                 ratio(row),
-                row.target.as_ref().map(Target::marked).unwrap_or_default(),
                 row.notes.join("; ")
             )?;
         }
@@ -92,38 +91,6 @@ impl Display for Amount {
     }
 }
 
-impl Target {
-    /// Formats the limit, for example `≥ 2 ×`.
-    pub(crate) fn bound(&self) -> String {
-        let sign = match self.bound {
-            Bound::AtLeast => '≥',
-            Bound::AtMost => '≤',
-        };
-        format!("{sign} {}{}", count(self.limit), self.unit)
-    }
-
-    /// Returns `met` or `missed`.
-    pub(crate) fn verdict(&self) -> &'static str {
-        if self.is_met() { "met" } else { "missed" }
-    }
-
-    /// Formats the target in Markdown, with a missed target in bold.
-    pub(crate) fn marked(&self) -> String {
-        self.to_string().replace("missed", "**missed**")
-    }
-}
-
-impl Display for Target {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (limit, mut measured) = (count(self.limit), count(self.measured));
-        if measured == limit {
-            // Rounding hides whether the target is met. More decimals show it.
-            measured = format!("{:.3}", self.measured);
-        }
-        write!(f, "{}: {measured}, {}", self.bound(), self.verdict())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,19 +108,6 @@ mod tests {
             (1_234_567.0, "1,234,567"),
         ] {
             assert_eq!(count(number), text);
-        }
-    }
-
-    #[test]
-    fn a_target_shows_number_and_verdict() {
-        for (measured, bound, text) in [
-            (2.345, Bound::AtLeast, "≥ 2 ×: 2.3, met"),
-            (1.998, Bound::AtLeast, "≥ 2 ×: 1.998, missed"),
-            (0.5, Bound::AtMost, "≤ 2 ×: 0.5, met"),
-            (3.0, Bound::AtMost, "≤ 2 ×: 3, missed"),
-        ] {
-            let target = Target { measured, bound, limit: 2.0, unit: " ×".to_owned() };
-            assert_eq!(target.to_string(), text);
         }
     }
 }
