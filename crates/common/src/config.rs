@@ -38,7 +38,7 @@ pub struct ServerConfig {
     pub port: u16,
 
     /// Log filter; debug adds one line per request
-    #[arg(long, help_heading = "Server", env = "RUST_LOG", default_value = "info,refinery_core=warn", value_parser = log_filter)]
+    #[arg(long, help_heading = "Server", env = "RUST_LOG", default_value = "info,refinery_core=off", value_parser = log_filter)]
     pub rust_log: String,
 
     /// Format of the log, which goes to stdout; if nobody reads stdout, lines are dropped
