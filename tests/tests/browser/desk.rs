@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 mod account;
 mod pictures;
+mod tasks;
 mod team;
 
 /// English, the longest texts, and two that are not Latin.
@@ -19,7 +20,12 @@ const LANGUAGES: [&str; 6] = ["en", "de", "fr", "hu", "el", "uk"];
 
 /// A service with a desk, and the address of the desk.
 async fn start(server: &MailServer) -> (Service, String) {
-    let place = Stopped::new(&[])
+    start_with(server, &[]).await
+}
+
+/// [`start`], with further settings.
+async fn start_with(server: &MailServer, settings: &[(&str, &str)]) -> (Service, String) {
+    let place = Stopped::new(settings)
         .with("PAYMENTS_SMTP_URL", &server.url())
         .with("PAYMENTS_MAIL_FROM", "Payments <payments@service.example>")
         .with(SECRET.0, SECRET.1)
