@@ -175,16 +175,10 @@ fn with_services(text: &str, services: [SocketAddr; 4]) -> String {
     })
 }
 
-/// A line of a file, with the second replica after the first one, as the comments in the files say.
+/// A line of the file of nginx, with the second replica after the first one.
 fn with_replica(line: &str, one: SocketAddr, other: SocketAddr) -> String {
-    let Some(start) = line.find("server ").filter(|_| line.contains(&one.to_string())) else {
-        return line.to_owned();
-    };
-    let (before, server) = line.split_at(start);
-    let (server, after) = server.split_at(server.find(';').map_or(server.len(), |end| end + 1));
-    let second = server.replace(&one.to_string(), &other.to_string()).replace("-1 ", "-2 ");
-    let separator = if server.ends_with(';') { " " } else { "\n    " };
-    format!("{before}{server}{separator}{second}{after}")
+    let server = format!("server {one} max_fails=0;");
+    line.replace(&server, &format!("{server} server {other} max_fails=0;"))
 }
 
 /// Replaces a text that the file must have.
