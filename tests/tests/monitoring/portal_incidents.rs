@@ -68,17 +68,22 @@ const OF_OVERLOAD: &[(&str, &str)] =
     &[("job", "authsvc"), ("instance", "a:5000"), ("type", "OverloadError")];
 const OF_MISSING: &[(&str, &str)] = &[("job", "authsvc"), ("reason", "missing_field")];
 
-const fn sign_ins_fail(severity: &'static str, after: i32, summary: &'static str) -> Fires {
-    Fires { alert: "SignInsFail", severity, after, labels: OF_THE_SERVICE, summary }
-}
-
-const fn other(
-    alert: &'static str,
-    after: i32,
-    labels: &'static [(&'static str, &'static str)],
-    summary: &'static str,
-) -> Fires {
-    Fires { alert, severity: "warning", after, labels, summary }
+/// `SignInsFail`, with the share of the sign-ins that fail, and what the calls to the portal get.
+macro_rules! sign_ins_fail {
+    ($severity:ident, $after:literal, $share:literal, $calls:literal) => {
+        Fires::$severity(
+            "SignInsFail",
+            $after,
+            OF_THE_SERVICE,
+            concat!(
+                "authsvc: ",
+                $share,
+                " of the sign-ins get 502, most of them at a:5000. Calls to the portal: ",
+                $calls,
+                ", and `cause` in the log says why"
+            ),
+        )
+    };
 }
 
 /// Without settings.
@@ -101,97 +106,61 @@ const INCIDENTS: &[Incident] = &[
         "the portal is gone",
         15,
         &[(8, NoAnswer)],
-        &[sign_ins_fail(
-            "critical",
-            210,
-            "authsvc: 85.71% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 85.71% get no answer, 14.29% get 200, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(critical, 210, "85.71%", "85.71% get no answer, 14.29% get 200")],
     ),
     incident(
         "45 % gone",
         60,
         &[(11, Good), (9, NoAnswer)],
-        &[sign_ins_fail(
-            "warning",
-            315,
-            "authsvc: 45% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 55% get 200, 45% get no answer, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(warning, 315, "45%", "55% get 200, 45% get no answer")],
     ),
     incident(
         "40 % gone, 35 % odd",
         60,
         &[(5, Good), (8, NoAnswer), (7, Page(200))],
-        &[sign_ins_fail(
-            "critical",
-            195,
-            "authsvc: 69.08% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 63.16% get 200, 36.84% get no answer, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(critical, 195, "69.08%", "63.16% get 200, 36.84% get no answer")],
     ),
     incident(
         "few callers",
         15,
         &[(1, NoAnswer)],
-        &[sign_ins_fail(
-            "critical",
-            360,
-            "authsvc: 100% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 100% get no answer, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(critical, 360, "100%", "100% get no answer")],
     ),
     incident(
         "a maintenance page",
         15,
         &[(8, Page(200))],
-        &[sign_ins_fail(
-            "critical",
-            210,
-            "authsvc: 85.71% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 100% get 200, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(critical, 210, "85.71%", "100% get 200")],
     ),
     incident(
         "unavailable",
         15,
         &[(8, Page(503))],
-        &[sign_ins_fail(
-            "critical",
-            210,
-            "authsvc: 85.71% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 85.71% get 503, 14.29% get 200, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(critical, 210, "85.71%", "85.71% get 503, 14.29% get 200")],
     ),
     incident(
         "moved",
         15,
         &[(8, Moved)],
-        &[sign_ins_fail(
-            "critical",
-            210,
-            "authsvc: 85.71% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 85.71% get 302, 14.29% get 200, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(critical, 210, "85.71%", "85.71% get 302, 14.29% get 200")],
     ),
     incident(
         "an expired certificate",
         15,
         &[(8, Expired)],
-        &[sign_ins_fail(
-            "critical",
-            210,
-            "authsvc: 85.71% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 85.71% get no answer, 14.29% get 200, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(critical, 210, "85.71%", "85.71% get no answer, 14.29% get 200")],
     ),
     incident(
         "no profiles",
         15,
         &[(4, Good), (4, NoProfile)],
-        &[sign_ins_fail(
-            "warning",
-            315,
-            "authsvc: 50% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 66.67% get 200, 33.33% get no answer, and `cause` in the log says why",
-        )],
+        &[sign_ins_fail!(warning, 315, "50%", "66.67% get 200, 33.33% get no answer")],
     ),
     incident(
         "a firewall",
         15,
         &[(8, Firewall)],
-        &[other(
+        &[Fires::warning(
             "SignInsRejected",
             540,
             OF_THE_SERVICE,
@@ -202,7 +171,7 @@ const INCIDENTS: &[Incident] = &[
         "guessed passwords",
         15,
         &[(1, Good), (15, WrongPassword)],
-        &[other(
+        &[Fires::warning(
             "SignInsRejected",
             555,
             OF_THE_SERVICE,
@@ -213,7 +182,7 @@ const INCIDENTS: &[Incident] = &[
         "a slow portal",
         20,
         &[(4, Slow)],
-        &[other(
+        &[Fires::warning(
             "PortalSlow",
             840,
             OF_THE_LOGIN,
@@ -225,7 +194,7 @@ const INCIDENTS: &[Incident] = &[
         "a renamed member",
         20,
         &[(4, Good), (4, Renamed)],
-        &[other(
+        &[Fires::warning(
             "ProfileParseErrors",
             915,
             OF_MISSING,
@@ -239,11 +208,7 @@ const INCIDENTS: &[Incident] = &[
             "time-outs",
             15,
             &[(8, TimesOut)],
-            &[sign_ins_fail(
-                "critical",
-                210,
-                "authsvc: 85.71% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 85.71% get no answer, 14.29% get 200, and `cause` in the log says why",
-            )],
+            &[sign_ins_fail!(critical, 210, "85.71%", "85.71% get no answer, 14.29% get 200")],
         )
     },
     Incident {
@@ -252,11 +217,7 @@ const INCIDENTS: &[Incident] = &[
             "one of two replicas",
             30,
             &[(4, NoAnswer)],
-            &[sign_ins_fail(
-                "warning",
-                330,
-                "authsvc: 50% of the sign-ins get 502, most of them at a:5000. Calls to the portal: 50% get 200, 50% get no answer, and `cause` in the log says why",
-            )],
+            &[sign_ins_fail!(warning, 330, "50%", "50% get 200, 50% get no answer")],
         )
     },
     Incident {
@@ -266,13 +227,13 @@ const INCIDENTS: &[Incident] = &[
             20,
             &[(8, Slow)],
             &[
-                other(
+                Fires::warning(
                     "SignInsRefused",
                     75,
                     OF_OVERLOAD,
                     "authsvc: a:5000 refused 24 sign-ins in 5 minutes (OverloadError)",
                 ),
-                other(
+                Fires::warning(
                     "PortalSlow",
                     840,
                     OF_THE_LOGIN,

@@ -25,24 +25,6 @@ use crate::{
 /// Minutes without an incident before it.
 const HEALTHY: u32 = 10;
 
-const fn critical(
-    alert: &'static str,
-    after: i32,
-    labels: &'static [(&'static str, &'static str)],
-    summary: &'static str,
-) -> Fires {
-    Fires { alert, severity: "critical", after, labels, summary }
-}
-
-const fn warning(
-    alert: &'static str,
-    after: i32,
-    labels: &'static [(&'static str, &'static str)],
-    summary: &'static str,
-) -> Fires {
-    Fires { severity: "warning", ..critical(alert, after, labels, summary) }
-}
-
 const OBJSTORE: &[(&str, &str)] = &[("job", "objstore-svc")];
 const OBJSTORE_1: &[(&str, &str)] = &[("job", "objstore-svc"), ("instance", "o:5001")];
 const PAYMENTS: &[(&str, &str)] = &[("job", "payments-svc")];
@@ -112,13 +94,13 @@ async fn postgresql_stops() {
     scene.pass(20, async || set(&client, &key).await).await;
     scene
         .fires(&[
-            critical(
+            Fires::critical(
                 "DatabaseDown",
                 60,
                 OBJSTORE_1,
                 "objstore-svc: the database of o:5001 does not answer, or takes no writes",
             ),
-            critical(
+            Fires::critical(
                 "HighErrorRate",
                 315,
                 OBJSTORE,
@@ -141,13 +123,13 @@ async fn postgresql_stops_without_traffic_while_another_alert_fires() {
     scene.pass(10, nothing).await;
     scene
         .fires(&[
-            critical(
+            Fires::critical(
                 "DiskFailed",
                 -540,
                 OBJSTORE_1,
                 "objstore-svc: the disk of o:5001 failed: stop the service now",
             ),
-            critical(
+            Fires::critical(
                 "DatabaseDown",
                 60,
                 PAYMENTS_1,
@@ -173,7 +155,7 @@ async fn one_of_two_replicas_loses_postgresql() {
     scene.pass(10, set).await;
     let labels = &[("job", "objstore-svc"), ("instance", "o:5011")];
     let summary = "objstore-svc: the database of o:5011 does not answer, or takes no writes";
-    scene.fires(&[critical("DatabaseDown", 60, labels, summary)]).await;
+    scene.fires(&[Fires::critical("DatabaseDown", 60, labels, summary)]).await;
 }
 
 #[tokio::test]
@@ -198,19 +180,19 @@ async fn a_disk_is_full() {
     scene.pass(20, async || assert!(is_refused(5_000).await)).await;
     scene
         .fires(&[
-            critical(
+            Fires::critical(
                 "WritesRefused",
                 60,
                 OBJSTORE_1,
                 "objstore-svc: o:5001 refuses writes, because its disk is full",
             ),
-            critical(
+            Fires::critical(
                 "HighErrorRate",
                 315,
                 OBJSTORE,
                 "objstore-svc: 100% of the requests get 5xx, most of them 503 for /set at o:5001",
             ),
-            warning(
+            Fires::warning(
                 "DiskNearlyFull",
                 600,
                 OBJSTORE_1,
@@ -230,7 +212,7 @@ async fn a_disk_has_failed() {
     scene.timeline.restarted("p:5002", service.url());
     scene.pass(5, nothing).await;
     scene
-        .fires(&[critical(
+        .fires(&[Fires::critical(
             "DiskFailed",
             60,
             PAYMENTS_1,
@@ -253,7 +235,7 @@ async fn another_process_holds_the_lock() {
         file.execute_batch("ROLLBACK").unwrap();
     };
     tokio::join!(write, seen);
-    scene.fires(&[critical("WritesStuck", 165, &[("job", "objstore-svc"), ("instance", "o:5001"), ("limit", "queued_writes")], "objstore-svc: 1 writes wait at o:5001, and none was committed in 2 minutes: another process holds a lock, or the disk hangs")]).await;
+    scene.fires(&[Fires::critical("WritesStuck", 165, &[("job", "objstore-svc"), ("instance", "o:5001"), ("limit", "queued_writes")], "objstore-svc: 1 writes wait at o:5001, and none was committed in 2 minutes: another process holds a lock, or the disk hangs")]).await;
 }
 
 #[tokio::test]
@@ -268,7 +250,7 @@ async fn a_clock_jumps() {
     shows(&service, "objstore_clock_jumped 1").await;
     scene.pass(5, nothing).await;
     scene
-        .fires(&[critical(
+        .fires(&[Fires::critical(
             "ClockJumped",
             60,
             OBJSTORE_1,
@@ -287,7 +269,7 @@ async fn a_replica_starts_again_and_again() {
         scene.pass(3, nothing).await;
     }
     scene
-        .fires(&[warning(
+        .fires(&[Fires::warning(
             "RestartsOften",
             420,
             PAYMENTS_1,
@@ -305,7 +287,7 @@ async fn a_service_is_gone() {
     scene.timeline.gone("o:5001");
     scene.pass(10, nothing).await;
     scene
-        .fires(&[critical(
+        .fires(&[Fires::critical(
             "ServiceDown",
             60,
             OBJSTORE_1,
@@ -329,7 +311,7 @@ async fn a_rules_file_is_wrong() {
         .await;
     scene.pass(10, nothing).await;
     scene
-        .fires(&[warning(
+        .fires(&[Fires::warning(
             "AccessRulesRejected",
             60,
             OBJSTORE,
@@ -349,13 +331,13 @@ async fn bodies_need_more_memory_than_the_limit() {
     let labels = &[("job", "objstore-svc"), ("instance", "o:5001"), ("limit", "body_memory")];
     scene
         .fires(&[
-            warning(
+            Fires::warning(
                 "LimitRefuses",
                 60,
                 labels,
                 "objstore-svc: the limit body_memory of o:5001 refused 5 times in 5 minutes",
             ),
-            critical(
+            Fires::critical(
                 "HighErrorRate",
                 315,
                 OBJSTORE,
@@ -372,7 +354,7 @@ async fn clients_are_never_deleted() {
     let _clients = join_all((0..9).map(|_| service.client())).await;
     scene.pass(20, nothing).await;
     scene
-        .fires(&[warning(
+        .fires(&[Fires::warning(
             "ClientsNearLimit",
             900,
             OBJSTORE,
@@ -425,7 +407,7 @@ async fn an_acquirer_is_slow() {
     let mut scene = Scene::of(vec![payments(&service)], pay).await;
     acquirer.delay(4500).await;
     scene.pass(20, pay).await;
-    scene.fires(&[warning("SlowPayments", 600, PAYMENTS, "payments-svc: one request of 100 takes longer than 16.26s, the slowest are /transactions at p:5002")]).await;
+    scene.fires(&[Fires::warning("SlowPayments", 600, PAYMENTS, "payments-svc: one request of 100 takes longer than 16.26s, the slowest are /transactions at p:5002")]).await;
 }
 
 #[tokio::test]
@@ -439,7 +421,7 @@ async fn an_acquirer_does_not_answer() {
     shows(&service, "payments_pending_payments 25").await;
     scene.pass(10, nothing).await;
     scene
-        .fires(&[critical(
+        .fires(&[Fires::critical(
             "PaymentsWithoutOutcome",
             300,
             PAYMENTS,
@@ -458,7 +440,7 @@ async fn captures_do_not_reach_the_acquirer() {
     shows(&service, "payments_outbox_entries 1").await;
     scene.pass(25, nothing).await;
     scene
-        .fires(&[critical(
+        .fires(&[Fires::critical(
             "OutboxNotConfirmed",
             1200,
             PAYMENTS,
@@ -476,7 +458,7 @@ async fn the_facts_of_an_acquirer_are_not_read() {
     scene.pass(80, nothing).await;
     let labels = &[("job", "payments-svc"), ("acquirer", "http")];
     scene
-        .fires(&[warning(
+        .fires(&[Fires::warning(
             "AcquirerFactsNotRead",
             3915,
             labels,
@@ -503,7 +485,7 @@ async fn a_webhook_is_gone() {
             let _ = webhook.recorded(|attempts| attempts.len() > 1).await;
         })
         .await;
-    scene.fires(&[warning("WebhooksFail", 450, PAYMENTS, "payments-svc: the last 62 deliveries to webhooks failed, most of them with connection_failed")]).await;
+    scene.fires(&[Fires::warning("WebhooksFail", 450, PAYMENTS, "payments-svc: the last 62 deliveries to webhooks failed, most of them with connection_failed")]).await;
 }
 
 #[tokio::test]
@@ -521,7 +503,12 @@ async fn a_mail_server_is_gone() {
     shows(&service, "payments_mails_waiting 12").await;
     scene.pass(40, nothing).await;
     scene
-        .fires(&[warning("MailsWaiting", 1800, PAYMENTS, "payments-svc: 12 mails are not sent")])
+        .fires(&[Fires::warning(
+            "MailsWaiting",
+            1800,
+            PAYMENTS,
+            "payments-svc: 12 mails are not sent",
+        )])
         .await;
 }
 
@@ -534,7 +521,7 @@ async fn live_merchants_have_no_acquirer() {
     let pay = async || drop(live.charge(&live.payment(Card::LIVE, "EUR", 100)).await);
     scene.pass(10, pay).await;
     scene
-        .fires(&[warning(
+        .fires(&[Fires::warning(
             "LivePaymentsDeclined",
             75,
             &[("job", "payments-svc"), ("origin", "transactions")],
@@ -557,13 +544,13 @@ async fn somebody_tests_cards_on_the_payment_page() {
     scene.pass(20, test).await;
     scene
         .fires(&[
-            warning(
+            Fires::warning(
                 "CardsTested",
                 450,
                 &[("job", "payments-svc"), ("origin", "page")],
                 "payments-svc: 0.4 declined cards a second (page)",
             ),
-            warning(
+            Fires::warning(
                 "DeclinesHigh",
                 915,
                 PAYMENTS,
@@ -585,7 +572,7 @@ async fn an_acquirer_reports_what_nobody_knows() {
     scene.pass(10, nothing).await;
     let labels = &[("job", "payments-svc"), ("acquirer", "http")];
     scene
-        .fires(&[warning(
+        .fires(&[Fires::warning(
             "AcquirerReportsIgnored",
             60,
             labels,

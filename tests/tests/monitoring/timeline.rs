@@ -25,14 +25,34 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// An alert that an incident fires.
 pub(crate) struct Fires {
-    pub(crate) alert: &'static str,
-    pub(crate) severity: &'static str,
+    alert: &'static str,
+    severity: &'static str,
     /// Time from the beginning of the incident, in seconds.
-    pub(crate) after: i32,
+    after: i32,
     /// Its labels, without the severity.
-    pub(crate) labels: &'static [(&'static str, &'static str)],
+    labels: &'static [(&'static str, &'static str)],
     /// Its text at this time.
-    pub(crate) summary: &'static str,
+    summary: &'static str,
+}
+
+impl Fires {
+    pub(crate) const fn critical(
+        alert: &'static str,
+        after: i32,
+        labels: &'static [(&'static str, &'static str)],
+        summary: &'static str,
+    ) -> Self {
+        Self { alert, severity: "critical", after, labels, summary }
+    }
+
+    pub(crate) const fn warning(
+        alert: &'static str,
+        after: i32,
+        labels: &'static [(&'static str, &'static str)],
+        summary: &'static str,
+    ) -> Self {
+        Self { severity: "warning", ..Self::critical(alert, after, labels, summary) }
+    }
 }
 
 /// A process that Prometheus scrapes.
