@@ -11,7 +11,7 @@ use crate::error::reason;
 /// The version of this program: major, minor, patch.
 type Version = [u32; 3];
 
-/// What separates the name of a migration from the oldest version.
+/// Separates the name of a migration from the oldest version.
 const FROM: &str = "_from_";
 
 /// Why the schema of a store was not migrated.

@@ -188,8 +188,9 @@ impl Database {
 
     /// Migrates the schema, in one transaction with the records of the migrations. Otherwise, a
     /// crash between a migration and its record would make every later start fail. Replicas that
-    /// start at the same time take turns. Fails behind a pooler in transaction mode. A migration that does not get a lock within its
-    /// `lock_timeout` is retried with a pause of one second, up to 120 attempts.
+    /// start at the same time take turns. A migration that does not get a lock within its
+    /// `lock_timeout` is retried with a pause of one second, up to 120 attempts. Fails behind a pooler
+    /// in transaction mode.
     pub async fn migrate(&self, migrations: Runner) -> Result<(), OpenError> {
         let migrations = migrations.set_grouped(true).set_abort_missing(false);
         let failed = |source| OpenError::Migration { setting: self.setting, source };

@@ -44,7 +44,9 @@ impl Health {
 async fn check_repeatedly(database: Database, is_up: Arc<AtomicBool>) {
     let refused = Throttle::new(REPORT_EVERY);
     loop {
-        if let Ok(client) = database.connect().await {
+        if let Ok(client) = database.connect().await
+            && is_primary(&client).await
+        {
             // A pooler may have come in between.
             let checked = database.check_sessions().await;
             while checked.is_ok() && is_primary(&client).await {
