@@ -29,7 +29,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpSocket},
     task::JoinSet,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout, timeout_at},
 };
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -39,6 +39,7 @@ use crate::{body, telemetry::Meter};
 
 mod connections;
 mod date;
+mod handshakes;
 mod stream;
 
 pub use connections::{Connection, Connections, KeptOpen};
@@ -62,6 +63,12 @@ const MAX_HEAD: usize = 64 * 1024;
 /// Pause after a failed accept, for example without free file descriptors, so that the loop does
 /// not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Time for the handshakes that have begun when the service stops.
+const HANDSHAKES: Duration = Duration::from_millis(20);
+
+/// While the service stops, its connections are asked so often whether they may close.
+const CLOSE_EVERY: Duration = Duration::from_millis(50);
 
 /// Binds `address` and listens on it.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -87,59 +94,63 @@ impl<M: Meter> Server<M> {
     /// Serves until `shutdown`, then lets requests in flight and upgraded connections finish, for
     /// at most `drain`.
     pub async fn run(self, shutdown: CancellationToken, drain: Duration) {
-        let Self { listener, router, meter, connections } = self;
+        let connections = Arc::clone(&self.connections);
         let open = TaskTracker::new();
         // Dropping it aborts the tasks that are still in it.
         let mut tasks = JoinSet::new();
-        loop {
-            while tasks.try_join_next().is_some() {}
-            let accepted = tokio::select! {
-                biased;
-                () = shutdown.cancelled() => break,
-                accepted = accept(&listener, &connections, &open) => accepted,
-            };
-            match accepted {
-                Ok(Some(stream)) => {
-                    let (router, meter) = (router.clone(), Arc::clone(&meter));
-                    tasks.spawn(serve_connection(stream, router, meter, shutdown.clone()));
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    tracing::warn!(cause = %error, "connection not accepted");
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            }
+        while let Some(accepted) = shutdown.run_until_cancelled(self.accept(&open)).await {
+            self.serve(accepted, &mut tasks).await;
         }
-        drop(listener);
-        connections.wake_all();
+        connections.stop();
+        // A proxy repeats a request whose connection is refused, but not one that was sent on a
+        // connection in the queue of a listener that closes.
+        handshakes::refuse(&self.listener);
+        let end = Instant::now() + HANDSHAKES;
+        for _ in 0..BACKLOG {
+            let Ok(accepted) = timeout_at(end, self.accept(&open)).await else { break };
+            self.serve(accepted, &mut tasks).await;
+        }
+        drop(self);
         open.close();
-        if timeout(drain, open.wait()).await.is_err() {
+        let closed = async {
+            connections.wake_all();
+            while timeout(CLOSE_EVERY, open.wait()).await.is_err() {
+                connections.wake_all();
+            }
+        };
+        if timeout(drain, closed).await.is_err() {
             tracing::warn!(connections = open.len(), "closed connections after the drain timeout");
+        }
+    }
+
+    /// Accepts the next connection. `None` if the client has too many connections: the new one is
+    /// closed.
+    async fn accept(&self, open: &TaskTracker) -> io::Result<Option<Stream>> {
+        let (stream, peer) = self.listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let (read, write) = stream.into_split();
+        let write = Arc::new(write);
+        let connection = self.connections.admit(&write, peer.ip(), open.token()).await;
+        Ok(connection.map(|connection| Stream::new(read, write, connection)))
+    }
+
+    async fn serve(&self, accepted: io::Result<Option<Stream>>, tasks: &mut JoinSet<()>) {
+        while tasks.try_join_next().is_some() {}
+        match accepted {
+            Ok(Some(stream)) => {
+                let (router, meter) = (self.router.clone(), Arc::clone(&self.meter));
+                tasks.spawn(serve_connection(stream, router, meter));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(cause = %error, "connection not accepted");
+                sleep(ACCEPT_PAUSE).await;
+            }
         }
     }
 }
 
-/// Accepts the next connection. `None` if the client has too many connections: the new one is
-/// closed.
-async fn accept(
-    listener: &TcpListener,
-    connections: &Arc<Connections>,
-    open: &TaskTracker,
-) -> io::Result<Option<Stream>> {
-    let (stream, peer) = listener.accept().await?;
-    stream.set_nodelay(true)?;
-    let (read, write) = stream.into_split();
-    let write = Arc::new(write);
-    let connection = connections.admit(&write, peer.ip(), open.token()).await;
-    Ok(connection.map(|connection| Stream::new(read, write, connection)))
-}
-
-async fn serve_connection(
-    stream: Stream,
-    router: Router,
-    meter: Arc<impl Meter>,
-    shutdown: CancellationToken,
-) {
+async fn serve_connection(stream: Stream, router: Router, meter: Arc<impl Meter>) {
     let connection = stream.connection().clone();
     let mut io = TimeoutStream::new(stream);
     io.set_write_timeout(Some(WRITE_TIMEOUT));
@@ -148,10 +159,13 @@ async fn serve_connection(
         let (router, connection) = (router.clone(), served.clone());
         async move {
             connection.request_started();
-            let Ok(response) = answer(request, router, &connection).await;
+            let Ok(mut response) = answer(request, router, &connection).await;
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                 connection.socket_opened();
             } else {
+                if connection.is_stopping() {
+                    response.headers_mut().insert(header::CONNECTION, CLOSE);
+                }
                 connection.request_finished();
             }
             Ok::<_, Infallible>(response)
@@ -164,7 +178,6 @@ async fn serve_connection(
         .serve_connection(TokioIo::new(Box::pin(io)), service)
         .with_upgrades();
     tokio::pin!(http);
-    let mut is_stopping = false;
     let ended = loop {
         tokio::select! {
             // In this order, because a poll of a body that is not complete begins a new idle time.
@@ -175,8 +188,7 @@ async fn serve_connection(
         if connection.must_close() {
             break Ok(());
         }
-        if shutdown.is_cancelled() && !is_stopping {
-            is_stopping = true;
+        if connection.is_stopping() && !connection.awaits_proxy() {
             http.as_mut().graceful_shutdown();
         }
     };

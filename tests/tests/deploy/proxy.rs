@@ -175,10 +175,19 @@ fn with_services(text: &str, services: [SocketAddr; 4]) -> String {
     })
 }
 
-/// A line of the file of nginx, with the second replica after the first one.
+/// A line of a proxy's file, with the second replica after the first one.
 fn with_replica(line: &str, one: SocketAddr, other: SocketAddr) -> String {
     let server = format!("server {one} max_fails=0;");
-    line.replace(&server, &format!("{server} server {other} max_fails=0;"))
+    if line.contains(&server) {
+        return line.replace(&server, &format!("{server} server {other} max_fails=0;"));
+    }
+    match line.split_once("-1 ").filter(|(before, _)| before.starts_with("    server ")) {
+        Some((before, after)) => {
+            let second = after.replace(&one.to_string(), &other.to_string());
+            format!("{line}\n{before}-2 {second}")
+        }
+        None => line.to_owned(),
+    }
 }
 
 /// Replaces a text that the file must have.

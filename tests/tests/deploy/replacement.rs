@@ -1,15 +1,15 @@
-//! Replicas that are replaced behind nginx, under load.
+//! Replicas that are replaced behind the proxies, under load.
 
 use std::{
     net::Ipv4Addr,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
 };
 
 use blackbox::{
-    objstore::{Service, Stopped},
+    objstore::{Object, Service, Stopped},
     postgres::Cluster,
     process::until,
     raw,
@@ -20,8 +20,7 @@ use crate::proxy::{Kind, NAMES, Proxy};
 
 const NAME: &str = NAMES[1];
 
-/// Clients, each with an address of its own: nginx limits the requests of an address.
-const CLIENTS: u8 = 6;
+const CLIENTS: usize = 6;
 
 /// Requests between two steps.
 const REQUESTS: usize = 60;
@@ -33,29 +32,35 @@ async fn replaced(replica: Service) -> Service {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replacing_two_replicas_behind_nginx_fails_no_get() {
+async fn replacing_two_replicas_fails_no_request() {
+    for kind in Kind::ALL {
+        replace_behind(kind).await;
+    }
+}
+
+async fn replace_behind(kind: Kind) {
     let database = Cluster::shared().database();
     let settings = [("ALLOWED_HOSTS", NAME), ("TRUSTED_PROXIES", "127.0.0.1")];
     let start = async || Stopped::on(Some(database.clone()), &settings).start().await;
     let (mut one, mut other) = (start().await, start().await);
-    let addresses = [&one, &other].map(|replica| replica.process().address());
-    let proxy = Arc::new(Proxy::with_replicas(Kind::Nginx, addresses).await);
+    let replicas = [&one, &other].map(|replica| replica.process().address());
+    let proxy = Arc::new(Proxy::with_replicas(kind, replicas).await);
     let client = one.client().await;
-    let cookie = format!("Cookie: token={}\r\n", client.token());
+    let headers = format!("Cookie: token={}\r\n", client.token());
     let (answered, is_over) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
     let mut clients = JoinSet::new();
-    for number in 1..=CLIENTS {
-        let (proxy, cookie) = (Arc::clone(&proxy), cookie.clone());
+    // The proxies limit the requests of an address, so each one has its own.
+    let addresses = Arc::new(AtomicU32::new(Ipv4Addr::new(127, 1, 0, 1).into()));
+    for _ in 0..CLIENTS {
+        let (proxy, addresses) = (Arc::clone(&proxy), Arc::clone(&addresses));
         let (answered, is_over) = (Arc::clone(&answered), Arc::clone(&is_over));
+        let set = raw::post("/set", &headers, &Object::fresh().body());
+        let set = set.replace("Host: localhost", &format!("Host: {NAME}"));
         clients.spawn(async move {
-            let from = Ipv4Addr::new(127, 0, 1, number);
             while !is_over.load(Ordering::Relaxed) {
-                // nginx repeats no POST that meets a connection which closes at this moment.
-                let get = raw::get("/watches");
-                let request = get.replace("\r\n\r\n", &format!("\r\n{cookie}\r\n"));
-                let request = request.replace("Host: localhost", &format!("Host: {NAME}"));
-                let reply = proxy.ask(from, NAME, &request).await;
-                assert_eq!(reply.status, 200, "{reply:?}");
+                let from = addresses.fetch_add(1, Ordering::Relaxed).into();
+                let reply = proxy.ask(from, NAME, &set).await;
+                assert_eq!(reply.status, 204, "{kind:?}: {reply:?}");
                 answered.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -63,7 +68,7 @@ async fn replacing_two_replicas_behind_nginx_fails_no_get() {
     let some_more = async || {
         let before = answered.load(Ordering::Relaxed);
         until(async || {
-            let failed = || clients.len() < usize::from(CLIENTS);
+            let failed = || clients.len() < CLIENTS;
             failed() || answered.load(Ordering::Relaxed) >= before + REQUESTS
         })
         .await;

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use blackbox::{
     objstore::{Object, Service},
     process::failure_line,
+    raw::{self, Connection, local},
     soak::{rounds, seed},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use uuid::Uuid;
 
 use crate::{
     database::{Database, FILE},
@@ -47,6 +49,35 @@ async fn sigterm_under_load_ends_in_time_and_loses_nothing() {
         service = place.start().await;
         crew.verify(&service, &client.at(&service)).await;
     }
+}
+
+/// A proxy sends a POST only once. So a stop must answer all that a proxy may have sent: on a
+/// connection that nobody has accepted yet, and on one that was idle until now.
+#[tokio::test]
+async fn sigterm_answers_what_a_proxy_has_sent() {
+    let post = raw::post("/register", "", &format!(r#"{{"ID":"{}"}}"#, Uuid::new_v4()));
+    // A proxy has a second to use an idle connection: a busy machine may need several attempts.
+    for _ in 0..20 {
+        let service = Service::with(&[("TRUSTED_PROXIES", "127.0.0.1")]).await;
+        let address = service.process().address();
+        let mut direct = Connection::from(local(2), address).await;
+        let mut idle = Connection::open(address).await;
+        assert_eq!(idle.ask(&post).await.status, 200);
+        service.process().signal("STOP").await;
+        let mut queued = Connection::open(address).await;
+        queued.send(&post).await;
+        service.process().terminate().await;
+        service.process().signal("CONT").await;
+        assert_eq!(queued.reply().await.status, 200);
+        direct.ended().await;
+        let last = idle.try_ask(&post).await;
+        service.ended().await;
+        if let Ok(last) = last {
+            assert_eq!((last.status, last.header("connection")), (200, Some("close")), "{last:?}");
+            return;
+        }
+    }
+    panic!("no idle connection was kept");
 }
 
 #[tokio::test]

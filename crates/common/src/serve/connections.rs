@@ -5,7 +5,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -50,6 +50,10 @@ const RESPONSES_SHARE: u64 = 8;
 
 /// Interval at which all connections are checked for a disconnected client, and for idle time.
 const SCAN_EVERY: Duration = Duration::from_millis(250);
+
+/// While the service stops, an idle connection of a proxy stays open for this time, because the
+/// proxy may be sending a request on it. Proxies have to close theirs earlier.
+const PROXY_IDLE: Duration = Duration::from_secs(1);
 
 /// If closing an idle connection frees no permit within this time, another one is closed.
 const EVICTION_RETRY: Duration = Duration::from_millis(20);
@@ -197,6 +201,18 @@ impl Connection {
         self.0.activity.wake.notified().await;
     }
 
+    /// Whether the service stops, and the connection has to end after its request.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.0.connections.is_stopping.load(Ordering::Relaxed)
+    }
+
+    /// Whether a proxy may be sending a request on this idle connection.
+    pub(super) fn awaits_proxy(&self) -> bool {
+        let Counted { connections, activity, counted, .. } = &*self.0;
+        let is_recent = |since| connections.age(since) < PROXY_IDLE;
+        counted.is_none() && activity.idle_since().is_some_and(is_recent)
+    }
+
     /// Whether the connection has been idle for too long, must be closed for a new one, or belongs
     /// to a client that has disconnected.
     pub(super) fn must_close(&self) -> bool {
@@ -232,6 +248,7 @@ pub struct Connections {
     permits: Arc<Semaphore>,
     max_per_address: usize,
     open: Mutex<Open>,
+    is_stopping: AtomicBool,
     /// Connections that were closed for a new one, or waited because none was idle.
     exceeded: Rejections,
     /// Connections of an address that were closed for a new one of it, or refused because none was
@@ -259,6 +276,7 @@ impl Connections {
             permits: Arc::new(Semaphore::new(max)),
             max_per_address: config.max_connections_per_address,
             open: Mutex::default(),
+            is_stopping: AtomicBool::new(false),
             exceeded: Rejections::new(),
             exceeded_by_address: Rejections::new(),
         });
@@ -319,6 +337,11 @@ impl Connections {
         let counted =
             Counted { connections, slot, peer, activity, counted, _permit: permit, _token: token };
         Some(Connection(Arc::new(counted)))
+    }
+
+    /// From now on, connections end after their request.
+    pub(super) fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
     }
 
     /// Wakes the tasks of all connections.
