@@ -42,6 +42,7 @@ use crate::{
     config::SecretError,
     error::reason,
     exit::{AWAY, Fatal, USAGE},
+    outage::Outage,
     sqlite::{Directory, DirectoryError, StartError},
     store::OpenError,
 };
@@ -148,6 +149,7 @@ pub struct Socket {
     listener: UnixListener,
     path: PathBuf,
     _directory: File,
+    outage: Outage,
 }
 
 impl Socket {
@@ -173,7 +175,8 @@ impl Socket {
         }
         let listener = UnixListener::bind(&path)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-        Ok(Self { listener, path, _directory: directory })
+        let outage = Outage::of("accepting commands");
+        Ok(Self { listener, path, _directory: directory, outage })
     }
 }
 
@@ -195,7 +198,7 @@ impl Listener for Socket {
                 Ok((user, stream)) if is_trusted(user, geteuid().as_raw()) => return (stream, ()),
                 Ok((user, _)) => tracing::warn!(peer.uid = user, "a command of another user"),
                 Err(error) => {
-                    tracing::warn!(cause = %error, "a command was not accepted");
+                    self.outage.failed(error);
                     sleep(ACCEPT_PAUSE).await;
                 }
             }

@@ -9,6 +9,8 @@ use axum::{
 };
 use serde::Serialize;
 
+use crate::causes::causes;
+
 /// The JSON body of an error: `{"error": "<stable_snake_case>", "message": "<for people>"}`.
 #[derive(Debug, Clone, Serialize)]
 pub struct ErrorBody {
@@ -54,7 +56,7 @@ pub fn no_memory(response: Response) -> Response {
 }
 
 /// The internal cause of an error response, attached as an extension. The caller does not
-/// see it. The log line of the request shows it with all its sources.
+/// see it. The log line of the request shows it with all its sources, each once.
 #[derive(Clone)]
 pub struct Cause(Arc<dyn Error + Send + Sync>);
 
@@ -67,11 +69,14 @@ impl Cause {
 
 impl fmt::Display for Cause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.0)?;
-        let mut source = self.0.source();
-        while let Some(error) = source {
-            write!(formatter, ": {error}")?;
-            source = error.source();
+        let mut last = self.0.to_string();
+        formatter.write_str(&last)?;
+        for cause in causes(&*self.0).skip(1) {
+            let cause = cause.to_string();
+            if !last.ends_with(&cause) {
+                write!(formatter, ": {cause}")?;
+                last = cause;
+            }
         }
         Ok(())
     }

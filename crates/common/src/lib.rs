@@ -24,6 +24,7 @@ pub mod limits;
 #[cfg(feature = "store")]
 pub mod migration;
 pub mod operations;
+pub mod outage;
 #[cfg(feature = "pages")]
 pub mod pages;
 #[cfg(feature = "store")]

@@ -35,7 +35,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service as _;
 
-use crate::{body, telemetry::Meter};
+use crate::{body, outage::Outage, telemetry::Meter};
 
 mod connections;
 mod date;
@@ -97,9 +97,9 @@ impl<M: Meter> Server<M> {
         let connections = Arc::clone(&self.connections);
         let open = TaskTracker::new();
         // Dropping it aborts the tasks that are still in it.
-        let mut tasks = JoinSet::new();
+        let (mut tasks, outage) = (JoinSet::new(), Outage::of("accepting connections"));
         while let Some(accepted) = shutdown.run_until_cancelled(self.accept(&open)).await {
-            self.serve(accepted, &mut tasks).await;
+            self.serve(accepted, &mut tasks, &outage).await;
         }
         connections.stop();
         // A proxy repeats a request whose connection is refused, but not one that was sent on a
@@ -108,7 +108,7 @@ impl<M: Meter> Server<M> {
         let end = Instant::now() + HANDSHAKES;
         for _ in 0..BACKLOG {
             let Ok(accepted) = timeout_at(end, self.accept(&open)).await else { break };
-            self.serve(accepted, &mut tasks).await;
+            self.serve(accepted, &mut tasks, &outage).await;
         }
         drop(self);
         open.close();
@@ -134,18 +134,20 @@ impl<M: Meter> Server<M> {
         Ok(connection.map(|connection| Stream::new(read, write, connection)))
     }
 
-    async fn serve(&self, accepted: io::Result<Option<Stream>>, tasks: &mut JoinSet<()>) {
+    async fn serve(
+        &self,
+        accepted: io::Result<Option<Stream>>,
+        tasks: &mut JoinSet<()>,
+        outage: &Outage,
+    ) {
         while tasks.try_join_next().is_some() {}
-        match accepted {
-            Ok(Some(stream)) => {
+        match outage.observe(accepted) {
+            Some(Some(stream)) => {
                 let (router, meter) = (self.router.clone(), Arc::clone(&self.meter));
                 tasks.spawn(serve_connection(stream, router, meter));
             }
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(cause = %error, "connection not accepted");
-                sleep(ACCEPT_PAUSE).await;
-            }
+            Some(None) => {}
+            None => sleep(ACCEPT_PAUSE).await,
         }
     }
 }

@@ -11,6 +11,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use common::outage::Outage;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::{
@@ -37,7 +38,7 @@ impl Expiry {
     pub(crate) async fn run(self) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut warns = true;
+        let log = Outage::of("deleting expired objects");
         let (mut kept, mut outage) = (Instant::now(), Instant::now());
         loop {
             ticks.tick().await;
@@ -49,15 +50,7 @@ impl Expiry {
             // A client that connects at the last moment is noticed at the next tick.
             let gone = outage.elapsed() > self.grace + 2 * EVERY;
             let expiring = self.store.expire(gone).await;
-            match keeping.and(expiring) {
-                Ok(()) => warns = true,
-                Err(error) if std::mem::take(&mut warns) => {
-                    tracing::warn!(cause = %error, "cannot delete expired objects, retrying");
-                }
-                Err(error) => {
-                    tracing::debug!(cause = %error, "still cannot delete expired objects");
-                }
-            }
+            log.observe(keeping.and(expiring));
         }
     }
 

@@ -13,6 +13,7 @@ use common::{
     edge::{Admit, Edge},
     limits::{Budget, ClientAddress, RateLimiter},
     operations::Operations,
+    outage::Outage,
     pages::reference,
     telemetry::{Observe, Traffic},
 };
@@ -54,6 +55,8 @@ pub(crate) struct App {
     pub(crate) rules: watch::Receiver<Arc<AccessRules>>,
     pub(crate) registrations: Arc<RateLimiter<ClientAddress>>,
     pub(crate) lifetime: Lifetime,
+    /// Of changes to sessions, after which a request or a stream goes on.
+    pub(crate) session_outage: Outage,
     pub(crate) cookie_secure: bool,
     pub(crate) cookie_same_site: SameSite,
     pub(crate) console: bool,

@@ -8,12 +8,12 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fs::File,
     io::{self, Read as _},
-    mem,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
+use common::outage::Outage;
 use prometheus::IntCounter;
 use serde::Deserialize;
 use tokio::{
@@ -193,8 +193,7 @@ pub(crate) struct Reload {
     pub(crate) errors: IntCounter,
     /// The rules that were recorded last, and the epoch of the store at that time.
     pub(crate) recorded: Option<(RulesDigest, Epoch)>,
-    /// Whether recording has failed since then.
-    pub(crate) has_failed: bool,
+    pub(crate) outage: Outage,
 }
 
 impl Reload {
@@ -236,14 +235,9 @@ impl Reload {
         if self.recorded == Some((digest, epoch)) {
             return;
         }
-        match self.store.adopt_rules(digest).await {
-            Ok(()) => (self.recorded, self.has_failed) = (Some((digest, epoch)), false),
-            Err(error) if mem::replace(&mut self.has_failed, true) => {
-                tracing::debug!(cause = %error, "still cannot record the rules");
-            }
-            Err(error) => {
-                tracing::warn!(cause = %error, "cannot record the access rules, retrying");
-            }
+        let adopted = self.store.adopt_rules(digest).await;
+        if self.outage.observe(adopted).is_some() {
+            self.recorded = Some((digest, epoch));
         }
     }
 

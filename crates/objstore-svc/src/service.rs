@@ -11,6 +11,7 @@ use common::{
     files::Files,
     limits::{Budget, LimitMetrics, RateLimiter, available_memory},
     operations::Operations,
+    outage::Outage,
     process,
     serve::{self, Connections, Server},
     store::OpenError,
@@ -148,7 +149,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         rules: watch::Sender::new(rules),
         errors: rules_errors,
         recorded: None,
-        has_failed: false,
+        outage: Outage::of("recording the access rules"),
     };
     // Before clients can connect, because new rules reset their streams.
     reload.record().await;
@@ -163,6 +164,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         rules: reload.rules.subscribe(),
         registrations,
         lifetime: Lifetime::new(config.session_ttl),
+        session_outage: Outage::of("extending sessions"),
         cookie_secure: config.cookie_secure,
         cookie_same_site,
         console: config.console,
@@ -234,12 +236,11 @@ impl process::Running for Running {
 }
 
 async fn reap(store: Store) {
+    let outage = Outage::of("removing expired sessions and unused clients");
     let mut ticks = interval(REAP_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        if let Err(error) = store.reap().await {
-            tracing::warn!(cause = %error, "could not remove expired sessions and unused clients");
-        }
+        outage.observe(store.reap().await);
     }
 }

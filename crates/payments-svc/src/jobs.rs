@@ -2,7 +2,7 @@
 //!
 //! 1. Each job has its own task and loop, so a job that waits for an acquirer or a lock does not
 //!    delay the others.
-//! 2. A job that fails logs `job not done` and runs again at the next tick. It finds its work in
+//! 2. A job that fails logs `job not done`, once a minute, and runs again at the next tick. It finds its work in
 //!    the store each time and keeps no state of it in memory, so a restart loses nothing.
 //! 3. Every replica runs every job. Most jobs read without locks, and `payments-domain` decides again under
 //!    the lock: the first conclusion of a payment counts, and a void with nothing pending is
@@ -22,7 +22,7 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
-use common::error::Cause;
+use common::outage::Outage;
 use tokio::{
     signal::unix::Signal,
     task::{JoinError, JoinSet, spawn_blocking},
@@ -152,10 +152,11 @@ impl Jobs {
         }));
         let (this, name) = job("reading exchange rates");
         tasks.spawn(async move {
+            let outage = Outage::of(name);
             while hangup.recv().await.is_some() {
                 let rates = Arc::clone(&this.rates);
                 let read = spawn_blocking(move || rates.reload()).await;
-                warn(name, read.map_err(RefreshError::from).and_then(|read| Ok(read?)));
+                outage.observe(read.map_err(RefreshError::from).and_then(|read| Ok(read?)));
             }
         });
         let (this, name) = job("voiding old authorizations");
@@ -279,23 +280,17 @@ enum RefreshError {
     Panicked(#[from] JoinError),
 }
 
-/// Runs a job at every tick. An error is logged; the next tick is the retry.
+/// Runs a job at every tick. The next tick is the retry of a failure.
 async fn every<E: Error + Send + Sync + 'static>(
     period: Duration,
     name: &'static str,
     job: impl AsyncFn() -> Result<(), E>,
 ) {
+    let outage = Outage::of(name);
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        warn(name, job().await);
-    }
-}
-
-/// Logs the error of a job, if it failed.
-fn warn(job: &str, result: Result<(), impl Error + Send + Sync + 'static>) {
-    if let Err(error) = result {
-        tracing::warn!(job, cause = %Cause::new(error), "job not done");
+        outage.observe(job().await);
     }
 }

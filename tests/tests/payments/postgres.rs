@@ -9,7 +9,7 @@ use blackbox::{
     rereading::{SettingFile, follows_database},
 };
 use futures_util::{StreamExt as _, future::join_all, stream};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 /// Starts a service on a new database.
@@ -32,9 +32,19 @@ async fn an_unavailable_database_is_503_until_it_returns() {
     let _ = merchant.app.post(&format!("{path}/captures"), &capture).await.expect(503);
     is_ready(&service, 503).await;
     let _ = service.fetch("/health").await.expect(200);
+    let of_job = |line: &str| line.contains(r#""job":"counting the backlog""#);
+    let is_failure = |line: &str| of_job(line) && line.contains("job not done");
+    service.process().logged(is_failure).await;
 
     cluster.resume();
     is_ready(&service, 200).await;
+    let is_end = |line: &str| of_job(line) && line.contains("job done again");
+    service.process().logged(is_end).await;
+    let log = service.process().log();
+    let end: Value = serde_json::from_str(log.iter().find(|line| is_end(line)).unwrap()).unwrap();
+    let failures = log.iter().filter(|line| is_failure(line)).count();
+    assert!(end["failures"].as_u64() >= Some(1), "{end}");
+    assert!(Some(failures as u64) <= end["seconds"].as_u64().map(|seconds| 1 + seconds / 60));
     let captured = transaction.capture(100).await;
     assert_eq!(captured["capturedAmount"], 200);
     service.stop().await.agrees().await;

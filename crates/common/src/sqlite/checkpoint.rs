@@ -21,7 +21,7 @@ use super::{
     embedded::StartError,
     reader::Lookups,
 };
-use crate::throttle::Throttle;
+use crate::outage::Outage;
 
 /// The writer checks the WAL after this many written bytes.
 const CHECK_EVERY: usize = 64 * 1024;
@@ -45,9 +45,6 @@ const VOLUME_SHARE: u64 = 16;
 /// Bytes of a page in the WAL, with its header.
 const FRAME: u64 = PAGE_SIZE.cast_unsigned() + 24;
 
-/// Period of the warning that a checkpoint failed.
-const WARN_EVERY: Duration = Duration::from_secs(60);
-
 /// How often the WAL is emptied again after it could not be. Look-ups can begin in between.
 const ATTEMPTS: u32 = 3;
 
@@ -59,7 +56,7 @@ pub(super) struct Checkpointer {
     disk: Arc<Disk>,
     /// Held during a checkpoint of the thread, as SQLite refuses a second one meanwhile.
     turn: Arc<Mutex<()>>,
-    warnings: Arc<Warnings>,
+    outage: Arc<Outage>,
     /// Bytes written since the last check of the WAL.
     written: usize,
     /// Checkpoints that the thread has run.
@@ -79,16 +76,16 @@ impl Checkpointer {
         let (wake, woken) = sync_channel(1);
         let turns = Arc::<AtomicU64>::default();
         let turn = Arc::<Mutex<()>>::default();
-        let warnings = Arc::new(Warnings(Throttle::new(WARN_EVERY)));
+        let outage = Arc::new(Outage::of("copying the write-ahead log"));
         let run = {
             let (path, connection) = (path.to_owned(), super::open(path)?);
-            let (lookups, warnings) = (Arc::clone(&lookups), Arc::clone(&warnings));
+            let (lookups, outage) = (Arc::clone(&lookups), Arc::clone(&outage));
             let (turns, turn) = (Arc::clone(&turns), Arc::clone(&turn));
             move || {
                 while woken.recv().is_ok() {
                     let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
                     let copied = lookups.end_transactions();
-                    warnings.check(copied.and_then(|()| checkpoint(&connection, "PASSIVE")));
+                    outage.observe(copied.and_then(|()| checkpoint(&connection, "PASSIVE")));
                     // SQLite syncs the database only when a checkpoint is complete. Without this
                     // sync, the writer would sync everything when it completes the checkpoint.
                     if let Err(error) = database.sync_data() {
@@ -101,7 +98,7 @@ impl Checkpointer {
         let thread = Builder::new().name("checkpoint".to_owned()).spawn(run);
         let thread = thread.map_err(StartError::Thread)?;
         let (written, turns_before) = (0, None);
-        Ok(Self { wake, thread, lookups, disk, turn, warnings, written, turns, turns_before })
+        Ok(Self { wake, thread, lookups, disk, turn, outage, written, turns, turns_before })
     }
 
     /// Called by the writer between two batches. `bytes` is roughly what the last one wrote.
@@ -123,8 +120,10 @@ impl Checkpointer {
         if let Some(volume) = volume {
             self.disk.tend(volume, Instant::now());
         }
-        let checked = self.advance(writer, start_at, volume);
-        self.warnings.check(checked);
+        // Most turns copy nothing, so a success says nothing.
+        if let Err(error) = self.advance(writer, start_at, volume) {
+            self.outage.failed(error);
+        }
     }
 
     /// Continues a checkpoint if the WAL has more than `start_at` pages, or is long for the volume.
@@ -170,7 +169,7 @@ impl Checkpointer {
             self.lookups.end_transactions()?;
             empty(writer)
         });
-        self.warnings.check(emptied).unwrap_or(false)
+        self.outage.observe(emptied).unwrap_or(false)
     }
 
     /// Whether the WAL is still too long after one whole checkpoint of the thread.
@@ -196,22 +195,7 @@ impl Checkpointer {
             tracing::error!("the checkpoint thread panicked");
         }
         let emptied = self.lookups.end_transactions().and_then(|()| checkpoint(writer, "TRUNCATE"));
-        self.warnings.check(emptied);
-    }
-}
-
-/// Warnings about failed checkpoints. A checkpoint that finds the disk full is repeated.
-struct Warnings(Throttle);
-
-impl Warnings {
-    fn check<T>(&self, checkpointed: rusqlite::Result<T>) -> Option<T> {
-        checkpointed
-            .inspect_err(|error| {
-                if self.0.try_acquire() {
-                    tracing::warn!(cause = %error, "checkpoint failed: it will be repeated");
-                }
-            })
-            .ok()
+        self.outage.observe(emptied);
     }
 }
 

@@ -52,18 +52,12 @@ pub(super) async fn until_session_ends(app: &App, open: &OpenSocket) {
     let every = CHECK_SESSION.min(app.lifetime.extend_every() / 2);
     while open.logout.run_until_cancelled(sleep(every)).await.is_some() {
         // In boxes, because an idle stream should take little memory.
-        let session = match Box::pin(app.store.session(open.token, now())).await {
-            Ok(Some(session)) => session,
-            Ok(None) => return,
-            Err(error) => {
-                tracing::warn!(cause = %error, "could not check the session");
-                continue;
-            }
-        };
-        if app.lifetime.must_extend(session, now())
-            && let Err(error) = Box::pin(app.store.extend(open.token, now())).await
-        {
-            tracing::warn!(cause = %error, "could not extend the session");
+        let found = Box::pin(app.store.session(open.token, now())).await;
+        let Some(found) = app.session_outage.observe(found) else { continue };
+        let Some(session) = found else { return };
+        if app.lifetime.must_extend(session, now()) {
+            let extended = Box::pin(app.store.extend(open.token, now())).await;
+            app.session_outage.observe(extended);
         }
     }
 }

@@ -83,11 +83,9 @@ impl Authenticated {
         for cookie in tokens(headers) {
             let token = TokenDigest::of(&cookie);
             if let Some(session) = app.store.session(token, now).await? {
-                if session.must_postpone(now)
-                    && let Err(error) = app.store.postpone_removal(session, token, now).await
-                {
-                    // The next request tries again.
-                    tracing::warn!(cause = %error, "could not postpone the client's removal");
+                if session.must_postpone(now) {
+                    let postponed = app.store.postpone_removal(session, token, now).await;
+                    app.session_outage.observe(postponed);
                 }
                 let token_to_renew = app.lifetime.must_extend(session, now).then_some(cookie);
                 let is_used = session.unused_until.is_none();
@@ -103,24 +101,16 @@ impl Authenticated {
         if self.is_used {
             return;
         }
-        if let Err(error) = app.store.mark_used(self.client, self.token).await {
-            // The next use of the client tries again.
-            tracing::warn!(cause = %error, "could not mark the client as used");
-        }
+        app.session_outage.observe(app.store.mark_used(self.client, self.token).await);
     }
 
     /// Extends the session if that is due, and returns the cookie to send again. Call it after the
     /// request has succeeded: the response to a failed request would not carry the cookie.
     pub(super) async fn renew(&mut self, app: &App) -> Option<SetCookie> {
         let token = self.token_to_renew.take()?;
-        match app.store.extend(self.token, now()).await {
-            Ok(()) => Some(set_cookie(app, &token)),
-            Err(error) => {
-                // The session is still valid. So reads succeed while the store rejects writes.
-                tracing::warn!(cause = %error, "could not extend the session");
-                None
-            }
-        }
+        // If this fails, the session is still valid. So reads succeed while the store rejects writes.
+        let extended = app.session_outage.observe(app.store.extend(self.token, now()).await);
+        extended.map(|()| set_cookie(app, &token))
     }
 }
 

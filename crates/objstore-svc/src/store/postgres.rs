@@ -25,6 +25,7 @@ use common::{
     batch::Runner,
     clock::{ClockTable, JobClock},
     files::Files,
+    outage::Outage,
     postgres::{
         Base, CoalesceError, Coalesced, Database, Error, OpenError, Pool, Statement, WAIT, query,
     },
@@ -143,7 +144,7 @@ impl Postgres {
             committed: receiver,
             news,
             revision,
-            warns: true,
+            outage: Outage::of("reading the change log"),
         };
 
         let mut tasks = JoinSet::new();

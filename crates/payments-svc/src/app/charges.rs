@@ -33,7 +33,6 @@
 
 use std::sync::Arc;
 
-use common::error::Cause;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use payments_domain::{
     AcquirerKey, AcquirerName, AcquirerOutcome, Actor, Authorization, Card, CardDetails, CardToken,
@@ -63,6 +62,10 @@ use crate::{
 
 /// Maximum number of questions to one acquirer at the same time.
 const QUESTIONS_AT_ONCE: usize = 32;
+
+#[derive(Debug, thiserror::Error)]
+#[error("payment {0}")]
+struct Unanswered(Id, #[source] NoAnswer);
 
 /// A payment to make, and the card to make it with.
 #[derive(Debug)]
@@ -368,17 +371,15 @@ impl Payments {
 
     pub(super) async fn settle(&self, unanswered: UnansweredPayment) -> Result<(), StoreError> {
         let UnansweredPayment { id, authorization } = unanswered;
-        let conclusion = match self.acquirers.ask(&authorization, now()).await {
-            Ok(AuthorizationState::Outcome(acquirer_outcome)) => {
+        let answer = self.acquirers.ask(&authorization, now()).await;
+        let answer = answer.map_err(|error| Unanswered(id, error));
+        let conclusion = match self.asking.observe(answer) {
+            Some(AuthorizationState::Outcome(acquirer_outcome)) => {
                 Conclusion::Found(acquirer_outcome)
             }
-            Ok(AuthorizationState::Challenged) => Conclusion::Abandoned,
-            Ok(AuthorizationState::NotDone) => Conclusion::NotDone,
-            Err(error) => {
-                let cause = Cause::new(error);
-                tracing::warn!(payment.id = %id, %cause, "outcome of a payment still unknown");
-                return Ok(());
-            }
+            Some(AuthorizationState::Challenged) => Conclusion::Abandoned,
+            Some(AuthorizationState::NotDone) => Conclusion::NotDone,
+            None => return Ok(()),
         };
         // Rejected if the request was faster after all.
         let Ok(settled) = self.conclude(id, conclusion, None).await? else { return Ok(()) };

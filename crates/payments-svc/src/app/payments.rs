@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use common::{aside::Aside, limits::Budget};
+use common::{aside::Aside, limits::Budget, outage::Outage};
 use payments_domain::{
     Actor, Pricing,
     write::{Action, Answer, Group, KeyedRequest, Row},
@@ -37,6 +37,8 @@ pub(crate) struct Payments {
     pub(super) in_flight: Arc<Budget>,
     /// Payments and card checks that continue even if their callers disconnect.
     pub(super) under_way: TaskTracker,
+    /// Of questions for the outcome of a payment.
+    pub(super) asking: Outage,
     pub(super) defaults: Defaults,
     /// Sends webhooks.
     pub(super) sender: Arc<Sender>,
@@ -62,6 +64,7 @@ impl Payments {
             report_metrics,
             in_flight,
             under_way,
+            asking: Outage::of("asking for the outcome of a payment"),
             defaults,
             sender,
         }

@@ -26,7 +26,10 @@ use std::{
     time::Duration,
 };
 
-use common::limits::{Budget, Limited, Permit};
+use common::{
+    limits::{Budget, Limited, Permit},
+    outage::Outage,
+};
 use jiff::Timestamp;
 use tokio::{
     sync::{Semaphore, watch},
@@ -35,7 +38,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::warn;
 use crate::{
     store::{Store, StoreError, now},
     webhook::Sender,
@@ -103,6 +105,7 @@ struct Shared {
     further_bytes: Arc<Budget>,
     events: Arc<Budget>,
     loads: Semaphore,
+    outage: Outage,
     /// Until when this process may send.
     held_until: watch::Sender<Instant>,
     /// The time of the store, and when it was read.
@@ -152,6 +155,7 @@ impl Deliveries {
             further_bytes: Budget::new("webhook_further_bytes", MAX_BYTES),
             events: Budget::new("webhook_events", MAX_EVENTS),
             loads: Semaphore::new(LOADS),
+            outage: Outage::of("delivering events"),
             held_until: watch::Sender::new(Instant::now()),
             clock: watch::Sender::new((now(), Instant::now())),
         };
@@ -182,7 +186,8 @@ impl Deliveries {
             let rounds = async {
                 loop {
                     ticks.tick().await;
-                    warn("delivering events", self.round().await);
+                    let round = self.round().await;
+                    self.shared.outage.observe(round);
                 }
             };
             // A round can take long if the database is unreachable.
@@ -251,11 +256,11 @@ impl Deliveries {
         let (shared, stopped) = (Arc::clone(&self.shared), stop.clone());
         let reported = Arc::clone(&oldest);
         let task = self.tasks.spawn(async move {
-            let load = EndpointTask::load(shared, id, may_read, reported);
+            let load = EndpointTask::load(Arc::clone(&shared), id, may_read, reported);
             match stopped.run_until_cancelled(load).await {
                 Some(Ok(Some(task))) => task.run(stopped).await,
                 Some(Ok(None)) | None => {}
-                Some(Err(error)) => warn("reading an endpoint", Err(error)),
+                Some(Err(error)) => shared.outage.failed(error),
             }
         });
         let running = Running { generation, _permit: permit, task, stop, readable, oldest };

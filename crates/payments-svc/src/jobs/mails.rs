@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use common::error::Cause;
+use common::{error::Cause, outage::Outage};
 use payments_domain::{
     Actor, Id, Mail, Token,
     actions::{RemoveMail, StartMailAttempt},
@@ -13,7 +13,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::warn;
 use crate::{
     mail::Mailer,
     store::{Store, StoreError},
@@ -38,10 +37,11 @@ impl Mails {
         }
         let mut job = JoinSet::new();
         job.spawn(async move {
+            let outage = Outage::of("sending mails");
             let mut ticks = interval(LOOK_EVERY);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-                warn("sending mails", self.round(&stop).await);
+                outage.observe(self.round(&stop).await);
             }
         });
         job

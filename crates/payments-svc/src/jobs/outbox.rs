@@ -4,7 +4,7 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use common::error::Cause;
+use common::outage::Outage;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-use super::{FAST_INTERVAL, Lease, warn};
+use super::{FAST_INTERVAL, Lease};
 use crate::{
     acquirer::{Acquirers, Execution, NoAnswer},
     app::{NotificationError, Payments},
@@ -45,6 +45,9 @@ pub(super) struct Outbox {
     lease: Lease,
     /// Evidence is sent one at a time, because its files need much memory.
     evidence: Semaphore,
+    sending: Outage,
+    booking: Outage,
+    asking: Outage,
 }
 
 /// Why an entry was not sent.
@@ -55,6 +58,10 @@ enum SendError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error("entry {0}")]
+struct NotSent(Id, #[source] SendError);
 
 /// The answer to an entry.
 enum Answer {
@@ -71,7 +78,18 @@ impl Outbox {
         (acquirer, at_once): (AcquirerName, usize),
     ) -> Self {
         let lease = Lease::new(store.clone(), format!("outbox {}", acquirer.name()));
-        Self { store, acquirers, payments, acquirer, at_once, lease, evidence: Semaphore::new(1) }
+        Self {
+            store,
+            acquirers,
+            payments,
+            acquirer,
+            at_once,
+            lease,
+            evidence: Semaphore::new(1),
+            sending: Outage::of("sending an outbox entry"),
+            booking: Outage::of("booking a notification"),
+            asking: Outage::of("asking for an old outbox entry"),
+        }
     }
 
     /// Sends entries until the lease is lost or the store fails. Returns at once if another process
@@ -151,12 +169,14 @@ impl Outbox {
     }
 
     async fn send(&self, queued: QueuedEntry) -> (OutboxEntry, Answer) {
-        let QueuedEntry { entry, attempts, .. } = queued;
+        let QueuedEntry { entry, .. } = queued;
         let execution = match self.carry_out(&entry).await {
-            Ok(execution) => Some(execution),
+            Ok(execution) => {
+                self.sending.succeeded();
+                Some(execution)
+            }
             Err(error) => {
-                let (cause, failed) = (Cause::new(error), attempts.saturating_add(1));
-                tracing::warn!(entry.id = %entry.id, attempts = failed, %cause, "entry not sent");
+                self.sending.failed(NotSent(entry.id, error));
                 match self.is_old(&entry).await {
                     Ok(true) => self.give_up(&entry).await,
                     Ok(false) | Err(_) => None,
@@ -172,7 +192,7 @@ impl Outbox {
                     if booked.as_ref().is_err_and(NotificationError::is_temporary) {
                         answer = Answer::None;
                     }
-                    warn("booking a notification", booked.map(drop));
+                    self.booking.observe(booked);
                 }
                 answer
             }
@@ -218,13 +238,8 @@ impl Outbox {
     /// closes its key. Without an answer, the entry stays in the outbox.
     async fn give_up(&self, entry: &OutboxEntry) -> Option<Execution> {
         let never_done = || Execution::Refused { reason: "not carried out for three days".into() };
-        match self.acquirers.ask_entry(entry, now()).await {
-            Ok(execution) => Some(execution.unwrap_or_else(never_done)),
-            Err(error) => {
-                let cause = Cause::new(error);
-                tracing::warn!(entry.id = %entry.id, %cause, "outcome of an entry still unknown");
-                None
-            }
-        }
+        let answer = self.acquirers.ask_entry(entry, now()).await;
+        let answer = answer.map_err(|error| NotSent(entry.id, error.into()));
+        Some(self.asking.observe(answer)?.unwrap_or_else(never_done))
     }
 }

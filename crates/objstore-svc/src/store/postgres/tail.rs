@@ -26,7 +26,10 @@ use std::{
     time::Duration,
 };
 
-use common::postgres::{Database, Error, OpenError};
+use common::{
+    outage::Outage,
+    postgres::{Database, Error, OpenError},
+};
 use deadpool_postgres::ClientWrapper;
 use tokio::{
     sync::mpsc,
@@ -60,8 +63,7 @@ pub(super) struct Tail {
     pub(super) news: mpsc::Sender<FeedItem>,
     /// The cursor: the newest revision that was passed on.
     pub(super) revision: Revision,
-    /// Whether the next failure is logged as a warning: once per outage.
-    pub(super) warns: bool,
+    pub(super) outage: Outage,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -89,10 +91,7 @@ impl Tail {
         loop {
             match self.follow().await {
                 Ok(Closing) => return,
-                Err(error) if std::mem::take(&mut self.warns) => {
-                    tracing::warn!(cause = %error, "cannot read the change log, retrying");
-                }
-                Err(error) => tracing::debug!(cause = %error, "still cannot read the change log"),
+                Err(error) => self.outage.failed(error),
             }
             sleep(RETRY_EVERY).await;
         }
@@ -117,7 +116,7 @@ impl Tail {
                 let head;
                 (news, head) = self.read(&connection).await?;
                 is_behind = self.revision < head;
-                self.warns = true;
+                self.outage.succeeded();
             } else {
                 tokio::select! {
                     committed = self.committed.recv() => {

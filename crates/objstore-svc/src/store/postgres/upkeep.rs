@@ -6,6 +6,7 @@ use std::{
 };
 
 use common::{
+    outage::Outage,
     postgres::{Error, Pool, Statement, query},
     sql::Columns,
 };
@@ -15,10 +16,6 @@ use tokio::time::sleep;
 use super::super::{Shared, Stats, StoreConfig};
 
 const EVERY: Duration = Duration::from_secs(1);
-
-/// Number of failures in a row that log a warning, once per outage. A short outage needs no action,
-/// because the log does not grow while the database is down.
-const WARN_AFTER: u32 = 10;
 
 /// Maximum number of records that one statement looks at.
 const TRIM_BATCH: i64 = 4096;
@@ -61,25 +58,13 @@ pub(super) struct Upkeep {
 impl Upkeep {
     /// Runs until it is aborted.
     pub(super) async fn run(self, pool: Arc<Pool>) {
-        let mut failures = 0_u32;
+        let outage = Outage::of("trimming the change log");
         loop {
-            match pool.acquire(async |connection| self.run_once(connection).await).await {
-                Ok(has_more) => {
-                    failures = 0;
-                    if has_more {
-                        continue;
-                    }
-                }
-                Err(error) => {
-                    failures = failures.saturating_add(1);
-                    if failures == WARN_AFTER {
-                        tracing::warn!(cause = %error, "cannot trim the change log, retrying");
-                    } else {
-                        tracing::debug!(cause = %error, failures, "could not trim the change log");
-                    }
-                }
+            let turn = pool.acquire(async |connection| self.run_once(connection).await).await;
+            let has_more = outage.observe(turn).unwrap_or(false);
+            if !has_more {
+                sleep(EVERY).await;
             }
-            sleep(EVERY).await;
         }
     }
 

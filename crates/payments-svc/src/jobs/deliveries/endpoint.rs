@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{super::warn, Shared};
+use super::Shared;
 use crate::{
     store::{Endpoint, StoreError},
     webhook::{Attempt, Message},
@@ -142,7 +142,7 @@ impl EndpointTask {
                 Ok(Next::WaitUntil(until)) => until,
                 Ok(Next::End) => return,
                 Err(error) => {
-                    warn("delivering events", Err(error));
+                    self.shared.outage.failed(error);
                     if is_stopping && self.in_flight.is_empty() {
                         return;
                     }
