@@ -70,7 +70,8 @@ pub struct Limits {
     pub rows: usize,
     /// Maximum number of bytes that the writes of a batch hold.
     pub bytes: usize,
-    /// A write that is not started within this time gets [`WriteError::Overloaded`].
+    /// A write that is not started within this time gets [`WriteError::Overloaded`] or
+    /// [`WriteError::Locked`].
     pub start_timeout: Duration,
 }
 
@@ -144,6 +145,9 @@ pub trait Engine: Sized + 'static {
     /// Called after [`Failure::DiskFull`], with the number of writes of the batch.
     fn disk_full(&self, _writes: usize) {}
 
+    /// Called when writes got [`WriteError::Locked`].
+    fn locked(&self) {}
+
     /// Called once a second while no write is pending or running.
     fn idle(&self) {}
 }
@@ -183,6 +187,8 @@ pub enum Failure {
     Write(Cause),
     /// The database was too busy for the batch. Nothing was written.
     Overload(Cause),
+    /// Somebody else holds a lock for too long. Nothing was written.
+    Locked(Cause),
     /// The disk has no room for the batch.
     DiskFull(Cause),
     /// The database failed. Whether the batch was committed is unknown.
@@ -196,6 +202,9 @@ pub enum WriteError {
     /// Nothing was written.
     #[error("too many writes are pending")]
     Overloaded,
+    /// Somebody else holds a lock for too long. Nothing was written.
+    #[error("somebody else holds a lock in the database")]
+    Locked,
     /// The disk is full. Whether it was written is unknown, but probably not.
     #[error("the disk is full")]
     DiskFull,
@@ -216,6 +225,8 @@ struct Job<E: Engine> {
     cost: Cost,
     lock_keys: Vec<u64>,
     queued: Instant,
+    /// Whether a batch has found a row of it locked.
+    is_locked: bool,
     /// `None` for the engine's own work.
     answer: Option<oneshot::Sender<Result<E::Answer, WriteError>>>,
     _permits: Option<[Permit; 2]>,
@@ -228,7 +239,7 @@ impl<E: Engine> Job<E> {
             E::lock_keys(&write, &mut lock_keys);
         }
         let queued = Instant::now();
-        Self { write, cost, lock_keys, queued, answer: None, _permits: None }
+        Self { write, cost, lock_keys, queued, is_locked: false, answer: None, _permits: None }
     }
 
     fn answer(self, answer: Result<E::Answer, WriteError>) {

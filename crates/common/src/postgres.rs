@@ -9,6 +9,7 @@ mod coalesce;
 mod database;
 mod health;
 mod hosts;
+mod locks;
 mod pool;
 mod sessions;
 mod timelines;

@@ -51,6 +51,7 @@ mod checkpoint;
 mod directory;
 mod disk;
 mod embedded;
+mod locks;
 mod migrate;
 mod reader;
 mod recovery;

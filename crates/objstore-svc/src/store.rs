@@ -128,10 +128,13 @@ pub(crate) async fn new_epoch(config: &StoreConfig) -> Result<(), OpenError> {
 /// [`Refusal`].
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// A queue is full, or a wait timed out: for a batch, a connection, a lock or a statement.
+    /// A queue is full, or a wait timed out: for a batch, a connection or a statement.
     /// Nothing was written.
     #[error("too many requests are pending: try again in a second")]
     Overloaded,
+    /// Somebody else holds a lock in the database for too long. Nothing was done.
+    #[error("the store is locked by somebody else: try again in a second")]
+    Busy,
     /// A write failed. It is unknown whether it was committed.
     #[error("the write failed: it may or may not be committed")]
     WriteFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -672,6 +675,7 @@ impl From<WriteError> for StoreError {
     fn from(error: WriteError) -> Self {
         match error {
             WriteError::Overloaded => Self::Overloaded,
+            WriteError::Locked => Self::Busy,
             WriteError::Panicked => Self::Panicked,
             WriteError::DiskFull => Self::DiskFull,
             WriteError::Failed(_) | WriteError::Stopped => Self::WriteFailed(error.into()),

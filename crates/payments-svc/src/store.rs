@@ -135,6 +135,9 @@ pub(crate) enum StoreError {
     /// Too many requests are waiting for the database. Nothing was done.
     #[error("too many requests are waiting for the database")]
     Overloaded,
+    /// Somebody else holds a lock in the database for too long. Nothing was done.
+    #[error("the store is locked by somebody else: try again in a second")]
+    Busy,
     /// A write failed. Its outcome is unknown: it may be committed.
     #[error("the write failed; it may be committed")]
     WriteFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -171,6 +174,7 @@ impl From<WriteError> for StoreError {
     fn from(error: WriteError) -> Self {
         match error {
             WriteError::Overloaded => Self::Overloaded,
+            WriteError::Locked => Self::Busy,
             WriteError::Panicked => Self::Panicked,
             WriteError::DiskFull => Self::DiskFull,
             WriteError::Failed(_) | WriteError::Stopped => Self::WriteFailed(error.into()),

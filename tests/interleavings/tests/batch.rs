@@ -317,6 +317,9 @@ impl Plan {
                 times == 0
                     && match error {
                         WriteError::Overloaded => self.overloads,
+                        WriteError::Locked => {
+                            self.overloads && matches!(outcome, Outcome::Locked(_))
+                        }
                         WriteError::Failed(_) => {
                             outcome == Outcome::ViolatesConstraint || batch_fails
                         }

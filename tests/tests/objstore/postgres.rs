@@ -140,8 +140,19 @@ async fn writes_recover_after_a_long_lock_on_the_store_row() {
     let holder = tokio::task::spawn_blocking(move || {
         held.run("BEGIN; SELECT FROM store FOR UPDATE; SELECT pg_sleep(6); COMMIT")
     });
-    let refused = async { while client.post("/set", object.body()).await.status != 503 {} };
-    timeout(DEADLINE, refused).await.unwrap();
+    let refused = async {
+        loop {
+            let answer = client.post("/set", object.body()).await;
+            if answer.status == 503 {
+                break answer;
+            }
+        }
+    };
+    timeout(DEADLINE, refused).await.unwrap().refused(503, "store_busy");
+    let names_holder = |line: &str| {
+        line.contains("holds a lock") && line.contains(r#""holder.application":"psql""#)
+    };
+    service.process().logged(names_holder).await;
     assert_eq!(client.get(&object.key).await, object);
     holder.await.unwrap();
     client.set(&object).await;

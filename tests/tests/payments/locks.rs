@@ -104,7 +104,7 @@ impl Shop {
         let status = answer.status.as_u16();
         assert!(status == 503 || expected.contains(&status), "kind {kind}: {answer:?}");
         if status == 503 {
-            answer.refused(503, "overloaded");
+            answer.refused(503, "store_busy");
         }
     }
 }
@@ -196,7 +196,8 @@ async fn locked_rows_delay_only_their_own_transactions() {
     let (stuck, others) = tokio::join!(stuck, join_all(others));
     assert_eq!(number(&database, is_held), 1, "the rows were locked all the time");
     for answer in stuck {
-        answer.refused(503, "overloaded");
+        answer.refused(503, "store_busy");
+        service.process().logged(|line| line.contains(r#""holder.application":"psql""#)).await;
         assert!(answer.header("retry-after").is_some(), "{answer:?}");
     }
     // While some requests waited until they were refused, each of the others was served.

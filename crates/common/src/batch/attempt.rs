@@ -21,6 +21,8 @@ pub(super) struct Ended<E: Engine> {
     pub(super) locked: Vec<Job<E>>,
     /// False if a part of the batch failed in the database. Its writes have got an error.
     pub(super) is_written: bool,
+    /// Whether a lock that somebody else holds has stopped a part of the batch.
+    pub(super) found_lock: bool,
 }
 
 /// Why an attempt was not committed.
@@ -44,7 +46,8 @@ struct EnginePanicked;
 pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Counters) -> Ended<E> {
     let lock_keys = jobs.iter().flat_map(|job| job.lock_keys.iter().copied()).collect();
     let bytes = jobs.iter().map(|job| job.cost.bytes).sum();
-    let mut ended = Ended { lock_keys, bytes, locked: Vec::new(), is_written: true };
+    let mut ended =
+        Ended { lock_keys, bytes, locked: Vec::new(), is_written: true, found_lock: false };
     let mut parts = vec![(jobs, 0)];
     while let Some((mut jobs, conflicts)) = parts.pop() {
         if jobs.is_empty() {
@@ -53,7 +56,9 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
         let fault = match attempt(engine, &jobs).await {
             Ok((answers, locked)) => {
                 for index in locked.into_iter().rev() {
-                    ended.locked.push(jobs.remove(index));
+                    let mut job = jobs.remove(index);
+                    job.is_locked = true;
+                    ended.locked.push(job);
                 }
                 let answered = jobs.iter().filter(|job| job.answer.is_some()).count();
                 counters.committed(answered, ended.locked.len());
@@ -80,6 +85,12 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
                 tracing::debug!(%cause, writes = jobs.len(), "batch rejected");
                 ended.is_written = false;
                 jobs.into_iter().for_each(|job| job.answer(Err(WriteError::Overloaded)));
+            }
+            Fault::Failed(Failure::Locked(cause)) => {
+                tracing::debug!(%cause, writes = jobs.len(), "a lock is not free");
+                (ended.is_written, ended.found_lock) = (false, true);
+                engine.locked();
+                jobs.into_iter().for_each(|job| job.answer(Err(WriteError::Locked)));
             }
             Fault::Failed(Failure::DiskFull(cause)) => {
                 tracing::debug!(%cause, writes = jobs.len(), "no room for a batch");

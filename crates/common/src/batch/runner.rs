@@ -45,12 +45,17 @@ impl<E: Engine> Runner<E> {
         let mut running = FuturesUnordered::new();
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut is_open = true;
+        let (mut is_open, mut found_lock) = (true, None);
         loop {
             let now = Instant::now();
             waiting.end_delays(now);
             for job in waiting.take_overdue(now) {
-                job.answer(Err(WriteError::Overloaded));
+                let is_locked = job.is_locked || found_lock.is_some_and(|at| at >= job.queued);
+                if is_locked {
+                    engine.locked();
+                }
+                let error = if is_locked { WriteError::Locked } else { WriteError::Overloaded };
+                job.answer(Err(error));
             }
             while waiting.may_start(running.len(), now) {
                 let mut batch = waiting.gather();
@@ -68,8 +73,12 @@ impl<E: Engine> Runner<E> {
             tokio::select! {
                 biased;
                 Some(ended) = running.next() => {
+                    let now = Instant::now();
+                    if ended.found_lock {
+                        found_lock = Some(now);
+                    }
                     let Ended { lock_keys, bytes, locked, .. } = ended;
-                    waiting.ended(&lock_keys, locked, Instant::now());
+                    waiting.ended(&lock_keys, locked, now);
                     engine.after_batch(bytes);
                     while let Ok(job) = self.jobs.try_recv() {
                         waiting.add(job);

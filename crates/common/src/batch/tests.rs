@@ -20,6 +20,7 @@ enum Outcome {
     Conflicts(usize),
     Locked(usize),
     Overload,
+    NeedsLock,
     Unknown,
 }
 
@@ -134,6 +135,9 @@ impl Engine for Scripted {
         if has(Outcome::Overload) {
             return Err(Failure::Overload(cause()));
         }
+        if has(Outcome::NeedsLock) {
+            return Err(Failure::Locked(cause()));
+        }
         if has(Outcome::Unknown) {
             return Err(Failure::Unknown(cause()));
         }
@@ -226,13 +230,17 @@ async fn writes_succeed_after_conflicts_and_row_locks() {
 
 #[tokio::test]
 async fn a_failed_database_fails_every_write_of_the_batch() {
-    for (outcome, is_overload) in [(Outcome::Overload, true), (Outcome::Unknown, false)] {
+    let error = |error: WriteError| error.to_string();
+    for (outcome, expected) in [
+        (Outcome::Overload, error(WriteError::Overloaded)),
+        (Outcome::NeedsLock, error(WriteError::Locked)),
+        (Outcome::Unknown, error(WriteError::Failed(cause()))),
+    ] {
         let setup = setup();
         let pending: Vec<Pending> =
             (0..3).map(|number| setup.write(Write::new(number, outcome))).collect();
         for pending in pending {
-            let error = pending.await.unwrap().unwrap_err();
-            assert_eq!(matches!(error, WriteError::Overloaded), is_overload, "{error:?}");
+            assert_eq!(pending.await.unwrap().unwrap_err().to_string(), expected);
         }
         assert!(setup.stop().await.lock().unwrap().done.is_empty());
     }
@@ -295,6 +303,6 @@ async fn writes_not_started_in_time_are_rejected() {
     setup.is_frozen.store(false, Ordering::Relaxed);
     assert_eq!(running.await.unwrap().unwrap(), 0);
     let locked = setup.write(Write::new(2, Outcome::Locked(usize::MAX)));
-    assert!(matches!(locked.await.unwrap(), Err(WriteError::Overloaded)));
+    assert!(matches!(locked.await.unwrap(), Err(WriteError::Locked)));
     assert_eq!(setup.stop().await.lock().unwrap().done, [0]);
 }

@@ -14,7 +14,7 @@ use tokio_postgres::{Config, Row, error::SqlState};
 
 use sql::{ColumnError, Statement};
 
-use super::{OpenError, database::Database};
+use super::{OpenError, database::Database, locks::Locks};
 use crate::{batch::Failure, error::reason};
 
 /// Timeout for a free connection of the pool, or for a permit.
@@ -95,10 +95,14 @@ impl Error {
         ])
     }
 
-    /// Whether a lock, a statement or the pool reached its timeout. Nothing was written.
+    /// Whether a statement or the pool reached its timeout. Nothing was written.
     pub fn is_overload(&self) -> bool {
-        let took_too_long = [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED];
-        matches!(self, Self::Busy) || self.is_one_of(&took_too_long)
+        matches!(self, Self::Busy) || self.is_one_of(&[SqlState::QUERY_CANCELED])
+    }
+
+    /// Whether a lock was not free in time. Nothing was written.
+    pub fn is_locked(&self) -> bool {
+        self.is_one_of(&[SqlState::LOCK_NOT_AVAILABLE])
     }
 
     /// Whether a statement or a row is the cause, and not the database.
@@ -126,6 +130,8 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         if error.is_overload() {
             Self::Overload(Arc::new(error))
+        } else if error.is_locked() {
+            Self::Locked(Arc::new(error))
         } else if error.is_conflict() {
             Self::Conflict(Arc::new(error))
         } else if error.is_rejection() {
@@ -137,7 +143,10 @@ impl From<Error> for Failure {
 }
 
 /// A limited number of connections that requests share.
-pub struct Pool(deadpool_postgres::Pool);
+pub struct Pool {
+    connections: deadpool_postgres::Pool,
+    locks: Arc<Locks>,
+}
 
 impl Pool {
     /// Opens at most `size` connections on demand, each with [`SETTINGS`] and these `settings`.
@@ -146,6 +155,7 @@ impl Pool {
         size: usize,
         settings: &'static str,
     ) -> Result<Self, OpenError> {
+        let locks = Arc::new(Locks::new(database.clone()));
         let (hosts, database) = (database.hosts.clone(), database.clone());
         let apply_settings = Hook::async_fn(move |client: &mut ClientWrapper, _| {
             let database = database.clone();
@@ -161,13 +171,13 @@ impl Pool {
         // The hosts have their configuration themselves.
         let manager = Manager::from_connect(Config::new(), hosts, manager);
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
-        let pool = deadpool_postgres::Pool::builder(manager)
+        let connections = deadpool_postgres::Pool::builder(manager)
             .max_size(size)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .post_create(apply_settings)
             .build()?;
-        Ok(Self(pool))
+        Ok(Self { connections, locks })
     }
 
     /// Runs `work` with a connection of the pool, for at most [`ANSWER`].
@@ -177,11 +187,20 @@ impl Pool {
     ) -> Result<T, Error> {
         let client = self.take().await?;
         let done = timeout(ANSWER, work(&client)).await;
-        done.unwrap_or_else(|_| {
+        let done = done.unwrap_or_else(|_| {
             // Closes the connection, because late answers would delay its next user.
             drop(Object::take(client));
             Err(Error::Silent)
-        })
+        });
+        if done.as_ref().is_err_and(Error::is_locked) {
+            self.report_lock();
+        }
+        done
+    }
+
+    /// Logs who holds a lock that was not free in time, at most once a minute.
+    pub fn report_lock(&self) {
+        self.locks.report();
     }
 
     /// Takes a connection for a transaction. The first statements send the `BEGIN`.
@@ -190,7 +209,7 @@ impl Pool {
     }
 
     async fn take(&self) -> Result<Object, Error> {
-        self.0.get().await.map_err(|error| match error {
+        self.connections.get().await.map_err(|error| match error {
             PoolError::Timeout(TimeoutType::Wait) => Error::Busy,
             error => Error::Unreachable(error),
         })
@@ -198,7 +217,7 @@ impl Pool {
 
     /// Closes all idle connections. Later requests fail.
     pub fn close(&self) {
-        self.0.close();
+        self.connections.close();
     }
 }
 

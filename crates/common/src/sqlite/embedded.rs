@@ -14,8 +14,8 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    checkpoint::Checkpointer, directory::DirectoryError, disk::Disk, open, reader::Lookups,
-    room::Room,
+    checkpoint::Checkpointer, directory::DirectoryError, disk::Disk, locks::Locks, open,
+    reader::Lookups, room::Room,
 };
 use crate::{
     batch::{Engine, Failure, Runner},
@@ -58,6 +58,7 @@ pub struct Embedded {
     lookups: Arc<Lookups>,
     disk: Arc<Disk>,
     room: Room,
+    locks: Locks,
     /// The next attempt to empty the log.
     empty_at: Cell<Instant>,
 }
@@ -79,6 +80,7 @@ impl Embedded {
             lookups,
             disk,
             room,
+            locks: Locks::of(path),
             empty_at: Cell::new(Instant::now()),
         })
     }
@@ -129,6 +131,11 @@ impl Embedded {
         self.empty_log();
     }
 
+    /// Logs which process holds the write lock, at most once a minute.
+    pub fn report_lock(&self) {
+        self.locks.report();
+    }
+
     /// Empties the log. Returns whether it is empty. After a failure, does nothing for a while.
     fn empty_log(&self) -> bool {
         let now = Instant::now();
@@ -160,7 +167,7 @@ pub fn failure(error: rusqlite::Error) -> Failure {
             Failure::Write(cause(error))
         }
         // Another process writes. Only `BEGIN` can fail with this error: nothing was written.
-        Some(ErrorCode::DatabaseBusy) => Failure::Overload(cause(error)),
+        Some(ErrorCode::DatabaseBusy) => Failure::Locked(cause(error)),
         Some(ErrorCode::DiskFull) => Failure::DiskFull(cause(error)),
         // No room for the index of the log.
         _ if error.sqlite_extended_error_code() == Some(ffi::SQLITE_IOERR_SHMSIZE) => {

@@ -145,6 +145,9 @@ impl IntoResponse for Error {
             Self::TooManyStreams | Self::Store(StoreError::Overloaded) => {
                 retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
             }
+            Self::Store(StoreError::Busy) => {
+                retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "store_busy"), RETRY_AFTER)
+            }
             Self::Store(StoreError::DiskFull) => {
                 let response = answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable");
                 retry_after(response, DISK_FULL_RETRY_AFTER)

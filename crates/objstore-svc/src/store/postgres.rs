@@ -288,6 +288,7 @@ impl From<CoalesceError> for StoreError {
         match error {
             CoalesceError::Overloaded => Self::Overloaded,
             CoalesceError::Failed(error) if error.is_overload() => Self::Overloaded,
+            CoalesceError::Failed(error) if error.is_locked() => Self::Busy,
             CoalesceError::Failed(error) => Self::ReadFailed(error.into()),
             CoalesceError::Panicked => Self::Panicked,
         }

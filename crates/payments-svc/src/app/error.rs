@@ -35,6 +35,8 @@ pub(crate) enum Error {
     RateLimited(limits::Refused),
     #[error("too many requests are waiting: try again in a second")]
     Overloaded,
+    #[error("the store is locked by somebody else: try again in a second")]
+    Busy,
     #[error("the disk is full: try again later")]
     DiskFull,
     #[error("the database is not available")]
@@ -73,6 +75,7 @@ impl From<StoreError> for Error {
         match error {
             StoreError::Panicked => Self::Internal(error),
             StoreError::Overloaded => Self::Overloaded,
+            StoreError::Busy => Self::Busy,
             StoreError::DiskFull => Self::DiskFull,
             StoreError::ReadFailed(_) | StoreError::WriteFailed(_) => Self::Store(error),
         }

@@ -295,7 +295,7 @@ fn read_rows(results: &[Vec<Row>], each: &mut RowCallback<'_>) -> Result<(), Col
 
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
-        if error.is_overload() { Self::Overloaded } else { Self::ReadFailed(error.into()) }
+        CoalesceError::from(Arc::new(error)).into()
     }
 }
 
@@ -304,6 +304,7 @@ impl From<CoalesceError> for StoreError {
         match error {
             CoalesceError::Overloaded => Self::Overloaded,
             CoalesceError::Failed(error) if error.is_overload() => Self::Overloaded,
+            CoalesceError::Failed(error) if error.is_locked() => Self::Busy,
             CoalesceError::Failed(error) => Self::ReadFailed(error.into()),
             CoalesceError::Panicked => Self::Panicked,
         }

@@ -21,7 +21,7 @@ use payments_domain::FieldError;
 use super::page::see_other;
 use crate::app::{Error as Failure, SignatureError};
 
-/// `Retry-After` of 503 `overloaded`, in seconds.
+/// `Retry-After` of 503 `overloaded` and `store_busy`, in seconds.
 const RETRY_AFTER: u64 = 1;
 
 /// Asks for the key of an app.
@@ -127,6 +127,7 @@ impl IntoResponse for Error {
             Self::App(Failure::Overloaded) => {
                 retry_after(answer(unavailable, "overloaded"), RETRY_AFTER)
             }
+            Self::App(Failure::Busy) => retry_after(answer(unavailable, "store_busy"), RETRY_AFTER),
             Self::App(Failure::DiskFull) => {
                 retry_after(answer(unavailable, "storage_unavailable"), DISK_FULL_RETRY_AFTER)
             }

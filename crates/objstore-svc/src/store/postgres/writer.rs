@@ -136,4 +136,8 @@ impl Engine for Writer {
         }
         Ok(answers)
     }
+
+    fn locked(&self) {
+        self.connection.report_lock();
+    }
 }

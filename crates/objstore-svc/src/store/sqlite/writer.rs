@@ -202,6 +202,10 @@ impl Engine for Writer {
         self.database.disk_full(writes);
     }
 
+    fn locked(&self) {
+        self.database.report_lock();
+    }
+
     fn idle(&self) {
         self.database.idle();
     }

@@ -198,6 +198,10 @@ impl Engine for Writer {
         }
         Ok(decided.answers)
     }
+
+    fn locked(&self) {
+        self.0.report_lock();
+    }
 }
 
 /// Locks and reads the rows that the writes need. Also returns the indexes of the writes that must

@@ -127,6 +127,10 @@ impl Engine for Writer {
         self.db.disk_full(writes);
     }
 
+    fn locked(&self) {
+        self.db.report_lock();
+    }
+
     fn idle(&self) {
         self.db.idle();
     }
