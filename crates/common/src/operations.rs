@@ -18,7 +18,7 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::get,
 };
-use prometheus::{Registry, TextEncoder};
+use prometheus::{IntGauge, Opts, Registry, TextEncoder, process_collector::ProcessCollector};
 use serde_json::json;
 
 use crate::{
@@ -41,6 +41,8 @@ const FAMILIES: [Family<Readiness>; 1] =
 #[derive(Clone)]
 pub struct Operations {
     registry: Registry,
+    /// The metrics of the process, without the prefix of the service.
+    process: Registry,
     /// `/metrics` requires it, if set.
     token: Option<BearerToken>,
     draining: Arc<AtomicBool>,
@@ -59,15 +61,22 @@ pub enum Readiness {
 }
 
 impl Operations {
-    /// `/metrics` renders `registry`, and requires `token` if set. `/ready` answers what `readiness`
-    /// returns, and `database_up` is a metric of it.
+    /// `/metrics` renders `registry` and the metrics of the process, and requires `token` if set.
+    /// `/ready` answers what `readiness` returns, and `database_up` is a metric of it.
     pub fn new(
         registry: Registry,
         token: Option<BearerToken>,
         readiness: impl Fn() -> Readiness + Send + Sync + Clone + 'static,
     ) -> prometheus::Result<Self> {
         registry.register(Box::new(StatsCollector::new(&FAMILIES, readiness.clone())))?;
-        Ok(Self { registry, token, draining: Arc::default(), readiness: Arc::new(readiness) })
+        let build = Opts::new("build_info", "The version of the program. Always 1.");
+        let build = IntGauge::with_opts(build.const_label("version", env!("CARGO_PKG_VERSION")))?;
+        build.set(1);
+        registry.register(Box::new(build))?;
+        let process = Registry::new();
+        process.register(Box::new(ProcessCollector::for_self()))?;
+        let (draining, readiness) = (Arc::default(), Arc::new(readiness));
+        Ok(Self { registry, process, token, draining, readiness })
     }
 
     /// Makes `/ready` return 503, because the service is stopping.
@@ -110,7 +119,8 @@ async fn metrics(State(operations): State<Operations>, headers: HeaderMap) -> Re
         let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
         return (challenge, rejection.response(StatusCode::UNAUTHORIZED)).into_response();
     }
-    match TextEncoder::new().encode_to_string(&operations.registry.gather()) {
+    let families = [operations.process.gather(), operations.registry.gather()].concat();
+    match TextEncoder::new().encode_to_string(&families) {
         Ok(text) => ([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
         Err(error) => {
             let mut response = ErrorBody::new("internal", "an internal error occurred")

@@ -12,7 +12,7 @@ use serde_norway::Value;
 use crate::{PROGRAMS, assert_none};
 
 /// Prefixes of metrics: those of the services, and that of Prometheus' node exporter.
-const METRICS: [&str; 4] = ["authsvc_", "objstore_", "payments_", "node_"];
+const METRICS: [&str; 5] = ["authsvc_", "objstore_", "payments_", "process_", "node_"];
 
 /// A setting of PostgreSQL that no file of the project contains.
 const POSTGRES_SETTING: &str = "synchronous_standby_names";

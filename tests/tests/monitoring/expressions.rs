@@ -45,7 +45,7 @@ pub(crate) fn selectors(expression: &str) -> Vec<Selector> {
 
 /// Whether a name is one of the services' metrics, by its prefix.
 pub(crate) fn is_metric(name: &str) -> bool {
-    let prefixes = ["authsvc_", "objstore_", "payments_"];
+    let prefixes = ["authsvc_", "objstore_", "payments_", "process_"];
     prefixes.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
 }
 
