@@ -29,7 +29,7 @@ use crate::{
 /// Settings that every service has.
 #[derive(Debug, Clone, Args)]
 pub struct ServerConfig {
-    /// Address to listen on; 0.0.0.0 for every interface
+    /// Address to listen on; :: for every interface, with IPv4
     #[arg(long, help_heading = "Server", env = "HOST", default_value = "127.0.0.1")]
     pub host: IpAddr,
 

@@ -16,7 +16,13 @@
 //!    checks for it, and for connections that are idle for too long: one scan four times a second
 //!    costs less than a timer for each request.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -26,6 +32,8 @@ use axum::{
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use rustix::io::Errno;
+use socket2::SockRef;
 use tokio::{
     net::{TcpListener, TcpSocket},
     task::JoinSet,
@@ -70,9 +78,20 @@ const HANDSHAKES: Duration = Duration::from_millis(20);
 /// While the service stops, its connections are asked so often whether they may close.
 const CLOSE_EVERY: Duration = Duration::from_millis(50);
 
-/// Binds `address` and listens on it.
+/// Binds `address` and listens on it. `::` is every address of IPv6 and IPv4; without IPv6, it is
+/// every address of IPv4.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    let is_any = address.ip() == Ipv6Addr::UNSPECIFIED;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+    let socket = match socket {
+        Err(error) if is_any && Errno::from_io_error(&error) == Some(Errno::AFNOSUPPORT) => {
+            return bind((Ipv4Addr::UNSPECIFIED, address.port()).into());
+        }
+        socket => socket?,
+    };
+    if is_any {
+        SockRef::from(&socket).set_only_v6(false)?;
+    }
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
