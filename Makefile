@@ -31,6 +31,10 @@ soak: ## Run the tests of faults and limits for long
 	@SOAK=1 scripts/test --package interleavings
 	@SOAK=1 scripts/containers images failover
 	@scripts/upgrade
+	@for version in 13 14 15 16 17 18; do \
+		POSTGRES_VERSION=$$version OBJSTORE_TEST_ENGINE=postgres PAYMENTS_TEST_ENGINE=postgres \
+			scripts/test --workspace --test model --test objstore --test payments || exit; \
+	done
 
 containers: ## Build the images, and test the services in containers
 	@scripts/containers

@@ -8,7 +8,7 @@ use std::{
     io::{self, BufRead as _, BufReader, Write as _},
     net::TcpListener,
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{LazyLock, Mutex, PoisonError},
     thread::sleep,
@@ -18,13 +18,21 @@ use std::{
 use uuid::Uuid;
 
 pub use self::{address::Address, pooler::Pooler};
-use crate::process::DEADLINE;
+use crate::{process::DEADLINE, project::root, service::variable};
 
 /// The port of a cluster that listens only on its own socket.
 const PORT: u16 = 5432;
 
 /// Debian has the programs of each version here.
 const VERSIONS: &str = "/usr/lib/postgresql";
+
+/// The major version of the servers. Without one, that of Debian, whose clients all servers get; so
+/// tests with standbys and dumps need a server that is not newer.
+const VERSION: &str = "POSTGRES_VERSION";
+
+/// Runs the keeper, the arguments, as a user who may be unable to read the programs of `$SERVER`: it
+/// gets a copy through the pipe, and its commands through another descriptor.
+const OPEN: &str = r#"exec 3<&0; ${SERVER:+tar -c -C "$SERVER" .} | "$@""#;
 
 /// Creates a cluster, or a standby of the one whose socket is in `$PRIMARY`. Then each input line
 /// holds arguments for pg_ctl; the answer is the directory of the socket. At the end of input,
@@ -41,6 +49,9 @@ const KEEPER: &str = r#"
     cd "$place"
     trap '' PIPE
     trap 'pg_ctl -D data -m immediate stop >/dev/null 2>&1; cd /; rm -rf "$place"' EXIT
+    [ -z "$SERVER" ] || { mkdir server && tar -x -C server; }
+    PATH=$place/server/bin:$PATH
+    exec <&3
     if [ "$PRIMARY" ]; then
         pg_basebackup -D data -h "$PRIMARY" -U postgres -R --checkpoint=fast --no-sync >log 2>&1
     else
@@ -96,8 +107,10 @@ impl Cluster {
     }
 
     fn with(variables: &[(&str, &str)], port: u16) -> Self {
-        let mut command = shell();
-        command.args(["-c", KEEPER]).envs(variables.iter().copied());
+        let keeper = shell();
+        let mut command = Command::new("sh");
+        command.args(["-c", OPEN, "sh"]).arg(keeper.get_program()).args(keeper.get_args());
+        command.args(["-c", KEEPER]).env("SERVER", server()).envs(variables.iter().copied());
         // In its own process group, Ctrl-C on the tests does not interrupt the clean-up.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut keeper = command.spawn().expect("sh can be started");
@@ -322,16 +335,26 @@ const LATER_VERSION: &str = "DO $$
             FROM refinery_schema_history;
     END $$";
 
-/// A program of the newest PostgreSQL. On Debian, that of the same name in the path is a script,
-/// which takes longer to start than most queries take to run.
-pub(crate) fn program(name: &str) -> Command {
+/// The directory of the server's programs and libraries. Empty for Debian's.
+fn server() -> PathBuf {
+    let Some(version) = variable(VERSION) else { return PathBuf::new() };
+    let server = root().join(format!("target/tools/postgresql-{version}"));
+    let install = format!("{VERSION}={version} scripts/install test");
+    assert!(server.is_dir(), "PostgreSQL {version} is missing; install it with: {install}");
+    server
+}
+
+/// The directory with the programs of the newest PostgreSQL of Debian. Those of the same name in the
+/// path are scripts, which take longer to start than most queries take to run.
+pub fn directory() -> PathBuf {
     let version = |entry: io::Result<DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
     let versions = fs::read_dir(VERSIONS).into_iter().flatten();
     let newest: Option<u32> = versions.filter_map(version).max();
-    newest.map_or_else(
-        || Command::new(name),
-        |newest| Command::new(format!("{VERSIONS}/{newest}/bin/{name}")),
-    )
+    newest.map_or_else(PathBuf::new, |newest| format!("{VERSIONS}/{newest}/bin").into())
+}
+
+pub(crate) fn program(name: &str) -> Command {
+    Command::new(directory().join(name))
 }
 
 /// A shell as an unprivileged user: PostgreSQL refuses to run as root.
