@@ -25,10 +25,10 @@ use crate::{
 };
 
 /// The tables of SQLite, referenced ones first: in the order in which they were created. The tables
-/// of SQLite itself and of the migrations are not part of the data.
+/// of SQLite itself, of the migrations and of Litestream are not part of the data.
 const TABLES: &str = "SELECT name FROM sqlite_schema
      WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-         AND name <> 'refinery_schema_history'
+         AND name NOT IN ('refinery_schema_history', '_litestream_lock', '_litestream_seq')
      ORDER BY rowid";
 
 const COLUMNS: &str = "SELECT name FROM pragma_table_info(?1)";

@@ -50,6 +50,9 @@ async fn an_imported_store_keeps_objects_watches_and_positions() {
     let all = client.find(&Key::new("", "", "")).await;
 
     let place = service.stop().await;
+    // Litestream leaves two tables.
+    place.change("CREATE TABLE _litestream_lock (id INTEGER)");
+    place.change("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)");
     let database = Cluster::shared().database();
     let (succeeded, output) = import(&place, &database).await;
     assert!(succeeded, "{output}");
