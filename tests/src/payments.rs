@@ -23,6 +23,7 @@ pub use card::{Card, EXPIRY, group_of};
 pub use link::{Link, next};
 pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};
+pub use overload::with_retries;
 pub use receiver::{Received, Receiver, Reply};
 pub use refusal::Refusal;
 pub use service::{BROWSER, DEFAULT_LIMITS, Payments, Service, Stopped, WRONG_EVENTS};

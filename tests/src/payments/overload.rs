@@ -22,7 +22,7 @@ static RETRIES: AtomicU32 = AtomicU32::new(0);
 /// Sends a request and retries it while the answer is 503 `overloaded`. Any other 503 fails the
 /// test, and so does `overloaded` after the last retry.
 #[expect(clippy::print_stdout, reason = "a test shows what it printed when it fails")]
-pub(super) async fn with_retries<A: Future<Output = Answer>>(send: impl Fn() -> A) -> Answer {
+pub async fn with_retries<A: Future<Output = Answer>>(send: impl Fn() -> A) -> Answer {
     let mut pause = FIRST_PAUSE;
     for _ in 0..MAX_RETRIES {
         let answer = send().await;

@@ -8,10 +8,12 @@ use blackbox::{project::read, settings};
 use serde_norway::Value;
 
 mod commands;
+mod drill;
 mod kubernetes;
 mod proxies;
 mod proxy;
 mod replacement;
+mod writes;
 
 /// The services with a folder in `deploy`.
 const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
