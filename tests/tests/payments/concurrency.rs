@@ -1,6 +1,6 @@
 //! Hundreds of concurrent requests: no limit is exceeded, and the books agree afterwards.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, time::Instant};
 
 use blackbox::{
     payments::{Merchant, Move, Refusal as _, Service, Transaction, int},
@@ -185,22 +185,25 @@ async fn aborted_and_retried_captures_are_made_once() {
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
     let count = rounds(100, 10_000);
-    let patience: Vec<_> =
-        (0..count).map(|_| rng.random_range(0_u64..8).pow(3)).enumerate().collect();
     let (path, body) = (transaction.path_of(Move::Capture), json!({ "amount": 10 }));
     let ask =
         async |number: usize| transaction.app.post_once(&number.to_string(), &path, &body).await;
-    let answered = stream::iter(patience).map(async |(number, patience)| {
-        timeout(Duration::from_millis(patience), ask(number)).await.is_ok()
-    });
+    // However busy the machine is, some requests end in time, and some do not.
+    let begun = Instant::now();
+    drop(ask(count).await.expect(201));
+    let took = begun.elapsed();
+    let patience: Vec<_> =
+        (0..count).map(|_| took * rng.random_range(0_u32..8).pow(3) / 4).enumerate().collect();
+    let answered = stream::iter(patience)
+        .map(async |(number, patience)| timeout(patience, ask(number)).await.is_ok());
     let answered: Vec<_> = answered.buffer_unordered(AT_ONCE).collect().await;
     assert!(
         answered.contains(&true) && answered.contains(&false),
         "all requests were aborted, or none"
     );
-    let again = stream::iter(0..count).map(ask).buffer_unordered(AT_ONCE);
+    let again = stream::iter(0..=count).map(ask).buffer_unordered(AT_ONCE);
     again.for_each(async |answer| drop(answer.expect(201))).await;
     let captured = int(&transaction.fetch().await["capturedAmount"]);
-    assert_eq!(captured, 10 * i64::try_from(count).unwrap());
+    assert_eq!(captured, 10 * i64::try_from(count + 1).unwrap());
     service.stop().await.agrees().await;
 }
