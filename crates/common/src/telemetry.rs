@@ -1,4 +1,4 @@
-//! Logs, request IDs and request metrics.
+//! Logs, request IDs, traces and request metrics.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -11,12 +11,17 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{LogFormat, ServerConfig};
 
 mod collector;
+mod lines;
 mod observe;
+pub mod trace;
 mod traffic;
 
 pub use collector::{Family, StatsCollector, family, float, labelled, metric};
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
+pub use trace::Trace;
 pub use traffic::Traffic;
+
+use lines::Lines;
 
 /// Lines that wait for the reader of the log. Their buffer takes 40 bytes for each from the start.
 const LINES: usize = 16_384;
@@ -56,9 +61,11 @@ pub fn init(config: &ServerConfig) -> Log {
         LogFormat::Json => false,
     };
     if text {
-        lines.with_ansi(io::stdout().is_terminal()).init();
+        let ansi = io::stdout().is_terminal();
+        let lines = lines.with_ansi(ansi);
+        lines.map_event_format(|format| Lines::text(format.with_ansi(ansi))).init();
     } else {
-        lines.json().flatten_event(true).init();
+        lines.json().flatten_event(true).map_event_format(Lines::json).init();
     }
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string);

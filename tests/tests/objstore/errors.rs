@@ -2,7 +2,7 @@
 
 use blackbox::objstore::{Client, Object, Service};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::TcpStream,
@@ -140,6 +140,27 @@ async fn an_invalid_request_id_is_replaced() {
         let given = answer.headers["x-request-id"].to_str().unwrap();
         assert!(!given.is_empty() && given != id, "{given}");
     }
+}
+
+#[tokio::test]
+async fn a_log_line_has_the_trace_of_its_request() {
+    let service = Service::with(&[("RUST_LOG", "debug"), ("LOG_FORMAT", "json")]).await;
+    let client = service.client().await;
+    let id = "0af7651916cd43dd8448eb211c80319c";
+    let trace = |request: &'static str| {
+        let log = service.process().log();
+        let line = log.iter().find(|line| line.contains(request))?;
+        Some(serde_json::from_str::<Value>(line).unwrap()["trace_id"].as_str().unwrap().to_owned())
+    };
+    for (request, header) in [("valid", "-b7ad6b7169203331-01"), ("invalid", "-b7ad6b7169203331")] {
+        let sent = client.request(Method::GET, "/health").header("x-request-id", request);
+        let _ = sent.header("traceparent", format!("00-{id}{header}")).send().await.expect(200);
+        let name = format!(r#""request.id":"{request}""#);
+        service.process().logged(|line| line.contains(&name)).await;
+    }
+    assert_eq!(trace(r#""valid""#).as_deref(), Some(id));
+    let begun = trace(r#""invalid""#).unwrap();
+    assert!(begun != id && begun.len() == 32, "{begun}");
 }
 
 #[tokio::test]

@@ -253,7 +253,7 @@ async fn a_preflight_of_a_listed_origin_succeeds() {
             ("access-control-allow-methods", "GET, HEAD, POST"),
             (
                 "access-control-allow-headers",
-                "Content-Type, Authorization, If-Match, If-None-Match, Last-Event-ID",
+                "Content-Type, Authorization, If-Match, If-None-Match, Last-Event-ID, Traceparent",
             ),
             ("access-control-max-age", "600"),
         ] {

@@ -18,6 +18,7 @@ use futures_util::FutureExt as _;
 use tower::{Layer, Service};
 use uuid::Uuid;
 
+use super::trace::{self, Trace};
 use crate::error::Cause;
 
 /// Header with the ID of a request, in requests and in responses.
@@ -74,8 +75,8 @@ impl RequestLine<'_> {
     pub const UNPARSED: Self = Self { method: "<other>", route: "<unmatched>" };
 }
 
-/// Counts, times and identifies each request. Logs an error if the response has a [`Cause`],
-/// otherwise at level debug. It changes responses only by adding the request ID and security
+/// Counts, times and identifies each request, and runs its handler in its trace. Logs an error if
+/// the response has a [`Cause`], otherwise at level debug. It changes responses only by adding the request ID and security
 /// headers, and answers for a handler that panicked.
 pub struct Observe<M> {
     meter: Arc<M>,
@@ -166,10 +167,12 @@ where
             route: request.extensions().get().cloned(),
             request_id: request_id(request.headers()),
         };
+        let trace = Trace::of(request.headers());
         let observe = self.observe.clone();
         let exchange = observe.meter.arrived(observed.line(), &mut request);
-        let answering = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
-        Box::pin(async move {
+        let answering = trace.sync_scope(|| self.inner.call(request));
+        let answering = AssertUnwindSafe(answering).catch_unwind();
+        Box::pin(trace::scope(Some(trace), async move {
             // As a local variable, it is dropped after the future of the handler if the client
             // disconnects.
             let exchange = exchange;
@@ -178,7 +181,7 @@ where
                 Err(_) => (observe.panicked)(),
             };
             Ok(observe.finish(observed, exchange, response))
-        })
+        }))
     }
 }
 

@@ -24,7 +24,7 @@ const PREFLIGHT: [(HeaderName, HeaderValue); 3] = [
     (
         header::ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(
-            "Content-Type, Authorization, If-Match, If-None-Match, Last-Event-ID",
+            "Content-Type, Authorization, If-Match, If-None-Match, Last-Event-ID, Traceparent",
         ),
     ),
     (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600")),

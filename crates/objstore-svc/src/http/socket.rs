@@ -31,6 +31,7 @@ use bytes::Bytes;
 use common::{
     limits::{Budget, Permit},
     serve::Connection,
+    telemetry::{Trace, trace},
 };
 use futures_util::{SinkExt as _, StreamExt as _, stream::SplitSink};
 use serde::Deserialize;
@@ -133,12 +134,13 @@ pub(super) async fn socket(
     let opened = OpenStream::new(&app, &session, &connection, &stream).await;
     let opened = opened.map_err(subscription_error)?;
     let renewed = session.renew(&app).await;
+    let trace = Trace::current();
     let response = upgrade
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
         .max_message_size(MAX_INCOMING)
         .max_frame_size(MAX_INCOMING)
-        .on_upgrade(move |socket| run(socket, opened, query.ack, app));
+        .on_upgrade(move |socket| trace::scope(trace, run(socket, opened, query.ack, app)));
     Ok((renewed, response))
 }
 

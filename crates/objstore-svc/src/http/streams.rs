@@ -18,6 +18,7 @@ use bytes::Bytes;
 use common::{
     limits::Permit,
     serve::{Connection, KeptOpen},
+    telemetry::{Trace, trace},
 };
 use futures_util::{StreamExt as _, stream};
 use percent_encoding::percent_decode_str;
@@ -312,7 +313,9 @@ fn events(
         _connected: connected,
         _permit: permit,
     };
-    let events = stream::unfold(messages, Messages::next).take_until(Box::pin(ended));
+    let trace = Trace::current();
+    let events = stream::unfold(messages, move |messages| trace::scope(trace, messages.next()));
+    let events = events.take_until(Box::pin(ended));
     let media = [(header::CONTENT_TYPE, "text/event-stream")];
     (media, HEADERS, Body::from_stream(events)).into_response()
 }

@@ -170,7 +170,7 @@ impl Payments {
             CardSource::Token(_) | CardSource::Reference(_) => None,
         };
         let payments = Arc::clone(self);
-        let paying = self.under_way.spawn(async move {
+        let paying = self.spawn(async move {
             let _permit = permit;
             let (merchant, acquirer) = (payment.merchant, payment.acquirer);
             let (currency, amount) = (payment.currency, Some(payment.amount));
@@ -276,7 +276,7 @@ impl Payments {
             return_url: None,
         };
         let payments = Arc::clone(self);
-        let verifying = self.under_way.spawn(async move {
+        let verifying = self.spawn(async move {
             let _permit = permit;
             let reply = payments.acquirers.authorize(&request, now()).await;
             let acquirer_outcome = match reply.map_err(Error::NoAnswer)? {
@@ -318,7 +318,7 @@ impl Payments {
         answer: ChallengeAnswer,
     ) -> Result<(), Error> {
         let payments = Arc::clone(self);
-        let responding = self.under_way.spawn(async move {
+        let responding = self.spawn(async move {
             let Some(challenge) = payments.store.challenge(pending_payment).await? else {
                 return Ok(());
             };

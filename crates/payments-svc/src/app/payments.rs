@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use common::{aside::Aside, limits::Budget, outage::Outage};
+use common::{aside::Aside, limits::Budget, outage::Outage, telemetry::trace};
 use payments_domain::{
     Actor, Pricing,
     write::{Action, Answer, Group, KeyedRequest, Row},
 };
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::{declines::Declines, error::Error, notifications::ReportMetrics, once::Written};
@@ -36,7 +37,7 @@ pub(crate) struct Payments {
     /// acquirer.
     pub(super) in_flight: Arc<Budget>,
     /// Payments and card checks that continue even if their callers disconnect.
-    pub(super) under_way: TaskTracker,
+    under_way: TaskTracker,
     /// Of questions for the outcome of a payment.
     pub(super) asking: Outage,
     pub(super) defaults: Defaults,
@@ -106,6 +107,14 @@ impl Payments {
             Answer::Executed(outcome) => Ok(Written::now(outcome)),
             Answer::Replayed(outcome) => Written::before(&outcome),
         }
+    }
+
+    /// Continues even if the caller disconnects.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.under_way.spawn(trace::inherit(work))
     }
 
     /// Waits until no payment or card check is under way. To be called after the last request.

@@ -56,7 +56,7 @@ impl Payments {
             return Ok(());
         };
         let (payments, language) = (Arc::clone(self), language.to_owned());
-        self.under_way.spawn(async move {
+        self.spawn(async move {
             let action = RequestSignIn { user, browser, language };
             if let Err(error) = payments.write(Actor::user(user), action).await {
                 tracing::warn!(cause = %Cause::new(error), "a mail with a link was not queued");

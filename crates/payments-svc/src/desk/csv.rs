@@ -8,7 +8,10 @@ use axum::{
     http::header,
     response::{IntoResponse as _, Response},
 };
-use common::error::Cause;
+use common::{
+    error::Cause,
+    telemetry::{Trace, trace},
+};
 use futures_util::{StreamExt as _, future::ready, stream};
 use payments_domain::{Id, PageQuery};
 
@@ -34,13 +37,17 @@ where
 {
     let mut pieces = Pieces { header, list, row, left: Some(None) };
     let first = pieces.next().await?.unwrap_or_default();
-    let rest = stream::try_unfold(pieces, async |mut pieces| match pieces.next().await {
-        Ok(piece) => Ok(piece.map(|piece| (piece, pieces))),
-        Err(error) => {
-            tracing::error!(cause = %Cause::new(error), "file of the desk aborted");
-            Err(io::Error::other("the file is aborted"))
+    let next = |mut pieces: Pieces<T, F>| async move {
+        match pieces.next().await {
+            Ok(piece) => Ok(piece.map(|piece| (piece, pieces))),
+            Err(error) => {
+                tracing::error!(cause = %Cause::new(error), "file of the desk aborted");
+                Err(io::Error::other("the file is aborted"))
+            }
         }
-    });
+    };
+    let trace = Trace::current();
+    let rest = stream::try_unfold(pieces, move |pieces| trace::scope(trace, next(pieces)));
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{name}.csv\"")),

@@ -24,7 +24,11 @@ use axum::{
     http::{HeaderName, HeaderValue, header, request::Parts},
     response::{IntoResponse as _, Response},
 };
-use common::{error::Cause, limits::Budget};
+use common::{
+    error::Cause,
+    limits::Budget,
+    telemetry::{Trace, trace},
+};
 use futures_util::{StreamExt as _, future::ready, stream};
 use payments_domain::{FieldError, Id, MAX_PAGE_SIZE, PageQuery};
 
@@ -164,7 +168,7 @@ async fn response<T: Item>(
         return Ok((JSON, first).into_response());
     }
     let rest = (pieces, Arc::clone(memory));
-    let rest = stream::try_unfold(rest, async |(mut pieces, memory)| {
+    let next = |(mut pieces, memory): (Pieces<T>, Arc<Budget>)| async move {
         let held = |piece| memory.hold(piece).ok_or(StoreError::Overloaded);
         match pieces.next().await.and_then(|piece| piece.map(held).transpose()) {
             Ok(piece) => Ok(piece.map(|piece| (piece, (pieces, memory)))),
@@ -173,7 +177,9 @@ async fn response<T: Item>(
                 Err(io::Error::other("the list response is aborted"))
             }
         }
-    });
+    };
+    let trace = Trace::current();
+    let rest = stream::try_unfold(rest, move |rest| trace::scope(trace, next(rest)));
     Ok((JSON, Body::from_stream(stream::once(ready(Ok(first))).chain(rest))).into_response())
 }
 

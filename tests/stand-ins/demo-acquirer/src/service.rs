@@ -13,7 +13,12 @@ use std::{
 };
 
 use axum::{Router, body::Body, http::Method, response::Response};
-use common::{config::ServerConfig, exit::Fatal, process};
+use common::{
+    config::ServerConfig,
+    exit::Fatal,
+    process,
+    telemetry::{Trace, trace},
+};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::{Request, body::Incoming, service::service_fn};
 use jiff::Timestamp;
@@ -226,7 +231,15 @@ async fn serve_connection(
 /// An error ends the connection.
 async fn answer(router: Router, request: Request<Incoming>) -> io::Result<Response> {
     // An operation must go on if its client disconnects, so it has a task of its own.
-    let answered = tokio::spawn(router.oneshot(request.map(Body::new))).await;
+    let trace = Trace::of(request.headers());
+    let path = request.uri().path().to_owned();
+    let answering = router.oneshot(request.map(Body::new));
+    let answered = tokio::spawn(trace::scope(Some(trace), async move {
+        let answered = answering.await;
+        tracing::debug!(http.path = path, "request answered");
+        answered
+    }));
+    let answered = answered.await;
     let response = answered.map_err(io::Error::other)?.map_err(io::Error::other)?;
     match response.extensions().get::<Ending>() {
         None => Ok(response),
