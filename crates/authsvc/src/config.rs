@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use bytesize::ByteSize;
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use common::{
     config::{ClientsConfig, SECRETS_HELP, ServerConfig, at_least_one, duration},
     limits::Rate,
@@ -70,6 +70,11 @@ pub(crate) struct Config {
     /// Numbers of the institutes in the portal, all sent in one request
     #[arg(long, env = "PORTAL_INSTITUTES", default_value = "1,6,7,14")]
     pub(crate) portal_institutes: String,
+
+    /// Send the portal the header traceparent, which its mobile app does not send
+    #[arg(long, env = "PORTAL_TRACEPARENT", default_value = "false", num_args = 0..=1,
+        default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) portal_traceparent: bool,
 
     #[command(flatten)]
     pub(crate) limits: LimitsConfig,

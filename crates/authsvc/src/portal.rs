@@ -30,6 +30,7 @@ use std::{
 use bytes::Bytes;
 use common::{
     files::Files,
+    telemetry::trace,
     tls::{self, TlsError},
 };
 use jiff::Timestamp;
@@ -88,6 +89,8 @@ pub(crate) struct PortalConfig {
     /// Institutes whose students can sign in, in the format of the portal.
     pub(crate) institutes: String,
     pub(crate) campuses: Campuses,
+    /// Whether the portal gets the trace of a sign-in.
+    pub(crate) sends_trace: bool,
 }
 
 pub(crate) struct Portal {
@@ -268,7 +271,8 @@ impl SignInCalls<'_> {
     fn post(&self, path: &str) -> RequestBuilder {
         let base = self.url.as_str().trim_end_matches('/');
         let request = self.client.post(format!("{base}/{path}"));
-        request.header("X-Client-Type", "MOBILE").header(ACCEPT_ENCODING, "identity")
+        let request = request.header("X-Client-Type", "MOBILE").header(ACCEPT_ENCODING, "identity");
+        if self.portal.config.sends_trace { request.headers(trace::headers()) } else { request }
     }
 
     /// Sends a request and reads the answer.

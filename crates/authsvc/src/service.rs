@@ -64,6 +64,7 @@ pub(crate) fn portal(config: &Config, files: &mut Files) -> Result<Portal, TlsEr
         max_response: config.portal_max_response.as_u64(),
         institutes: config.portal_institutes.clone(),
         campuses: config.portal_campuses.clone(),
+        sends_trace: config.portal_traceparent,
     };
     Portal::new(portal, config.portal_ca_file.clone(), files)
 }

@@ -68,6 +68,32 @@ async fn valid_request_ids_are_echoed_and_others_replaced() {
 }
 
 #[tokio::test]
+async fn a_trace_is_logged_and_reaches_the_portal_only_by_the_setting() {
+    let id = "0af7651916cd43dd8448eb211c80319c";
+    for (format, setting, is_sent) in [("json", "false", false), ("text", "true", true)] {
+        let settings =
+            [("RUST_LOG", "debug"), ("LOG_FORMAT", format), ("PORTAL_TRACEPARENT", setting)];
+        let site = Site::with(&settings).await;
+        let known = site.student();
+        let request = site.request(Method::POST, "/authenticate");
+        let request = request.header("traceparent", format!("00-{id}-b7ad6b7169203331-01"));
+        let body = json!({ "username": known.username, "password": known.password });
+        let _ = request.json(&body).send().await.expect(200);
+        let end = match format {
+            "json" => format!(r#""trace_id":"{id}"}}"#),
+            _ => format!(" trace_id={id}"),
+        };
+        let is_wanted = |line: &str| line.contains("request answered") && line.ends_with(&end);
+        site.process().logged(is_wanted).await;
+        for call in site.portal.received(&known.username) {
+            let sent = call.header("traceparent");
+            let is_same = sent.is_some_and(|sent| sent.starts_with(&format!("00-{id}-")));
+            assert_eq!((sent.is_some(), is_same), (is_sent, is_sent), "{sent:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn answers_to_sign_ins_forbid_caching() {
     let service = Service::any().await;
     let answer = service.authenticate("{}").await.expect(400);
