@@ -172,6 +172,10 @@ impl Fact {
     }
 }
 
+/// The trace of the request that caused an event, as bytes: the ID, and the flags of the header
+/// `traceparent`.
+pub type TraceBytes = [u8; 17];
+
 /// An event without its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewEvent {
@@ -180,6 +184,8 @@ pub struct NewEvent {
     pub created: Timestamp,
     pub event_type: EventType,
     pub actor: Actor,
+    /// `None` if no request caused it.
+    pub trace: Option<TraceBytes>,
     pub fact: Fact,
 }
 
@@ -195,6 +201,8 @@ pub struct Event {
     pub actor: Actor,
     /// The name of the app, or the e-mail address of the user.
     pub actor_name: Option<String>,
+    /// As in [`NewEvent`].
+    pub trace: Option<TraceBytes>,
     pub data: EventData,
 }
 

@@ -85,7 +85,7 @@ pub use delivery::{
 };
 pub use dispute::{Decision, Dispute, DisputeState, Reason, Slice};
 pub(crate) use dispute::{NotificationResult, OpenedDispute};
-pub use event::{Event, EventData, EventType, Fact, NewEvent};
+pub use event::{Event, EventData, EventType, Fact, NewEvent, TraceBytes};
 pub(crate) use evidence::MAX_OPEN_BYTES;
 pub use evidence::{
     AnswerError, DisputeAnswer, Evidence, EvidenceFile, EvidenceText, FileContent, FileName,

@@ -7,6 +7,7 @@ use super::{
     acquirer_key::AcquirerKey,
     card::Card,
     custom_data::CustomData,
+    event::TraceBytes,
     evidence::SubmittedEvidence,
     id::Id,
     merchant::Descriptor,
@@ -234,6 +235,8 @@ pub struct OutboxEntry {
     pub captures_once: bool,
     /// The dispute that the entry answers, and the acquirer's ID of it.
     pub dispute: Option<(Id, AcquirerId)>,
+    /// The trace of the request that made the entry.
+    pub trace: Option<TraceBytes>,
     /// Loaded just before the entry is sent.
     pub evidence: Option<SubmittedEvidence>,
 }

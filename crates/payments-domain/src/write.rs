@@ -31,6 +31,7 @@ use super::{
     acquirer_key::{AcquirerKey, RequestDigest},
     actor::Actor,
     api_key::MAX_API_KEYS,
+    event::TraceBytes,
     evidence::AnswerError,
     id::Id,
     movement::{MAX_STEPS, MovementError},
@@ -67,6 +68,8 @@ pub use sql::{Group, Row};
 pub struct Write {
     /// Events name the actor.
     pub actor: Actor,
+    /// The trace of the request that writes.
+    pub trace: Option<TraceBytes>,
     pub action: Box<dyn AnyAction>,
     pub keyed: Option<KeyedRequest>,
 }
@@ -167,7 +170,7 @@ impl<A: Action> From<A> for Box<dyn AnyAction> {
 
 impl<A: Into<Box<dyn AnyAction>>> From<A> for Write {
     fn from(action: A) -> Self {
-        Self { actor: Actor::SYSTEM, action: action.into(), keyed: None }
+        Self { actor: Actor::SYSTEM, trace: None, action: action.into(), keyed: None }
     }
 }
 

@@ -42,6 +42,7 @@ use common::{
     sql::Param,
     sqlite::{BackupError, Disk, backup as backup_sqlite},
     store::OpenError,
+    telemetry::Trace,
 };
 use jiff::Timestamp;
 
@@ -410,7 +411,8 @@ impl Store {
         action: A,
         keyed: Option<KeyedRequest>,
     ) -> Result<Result<Answer<A::Outcome>, Rejection>, StoreError> {
-        let write = Write { actor, action: Box::new(action), keyed };
+        let trace = Trace::current().map(Trace::to_bytes);
+        let write = Write { actor, trace, action: Box::new(action), keyed };
         let outcome: Box<dyn Any> = match engine!(self, engine => engine.base.queue.write(write).await)?
         {
             Ok(Answer::Executed(outcome)) => outcome,

@@ -213,8 +213,9 @@ async fn filled() -> Filled {
     // The acquirer has not confirmed this refund and this evidence.
     place.change(
         "INSERT INTO outbox
-             (id, acquirer_key, \"transaction\", movement, amount, step, attempts, due)
-         SELECT line, randomblob(32), \"transaction\", movement, amount, step, 1, 0 FROM trail
+             (id, acquirer_key, \"transaction\", movement, amount, step, trace, attempts, due)
+         SELECT line, randomblob(32), \"transaction\", movement, amount, step, randomblob(17), 1, 0
+         FROM trail
          WHERE movement = 'refund' LIMIT 1",
     );
     place.change(

@@ -16,6 +16,7 @@ mod faults;
 pub(crate) mod reconcile;
 mod refusals;
 pub(crate) mod standing;
+mod traces;
 
 /// A live merchant, its service and its acquirer.
 struct Live {
@@ -31,7 +32,11 @@ impl Live {
 
     /// A service with these settings besides those of the acquirer.
     async fn with(settings: &[(&str, &str)]) -> Self {
-        let acquirer = Acquirer::start().await;
+        Self::beside(Acquirer::start().await, settings).await
+    }
+
+    /// As [`Self::with`], with this acquirer.
+    async fn beside(acquirer: Acquirer, settings: &[(&str, &str)]) -> Self {
         let own = acquirer.of_payments();
         let own = own.iter().map(|(name, value)| (*name, value.as_str()));
         let timeout = ("PAYMENTS_ACQUIRER_TIMEOUT", "1s");

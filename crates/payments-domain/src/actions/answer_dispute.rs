@@ -50,6 +50,7 @@ impl Action for AnswerDispute {
             amount,
             step: None,
             dispute: Some(dispute),
+            trace: batch.trace,
             attempts: 0,
             due: None,
         });

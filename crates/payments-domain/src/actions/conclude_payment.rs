@@ -92,6 +92,7 @@ impl Action for ConcludePayment {
                 amount,
                 step: None,
                 dispute: None,
+                trace: batch.trace,
                 attempts: 0,
                 due: None,
             });

@@ -26,6 +26,7 @@ fn entry(number: usize, transaction: usize) -> OutboxEntry {
         is_first_capture: false,
         is_last: false,
         dispute: None,
+        trace: None,
         evidence: None,
         captures_once: false,
     }

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     AcquirerKey, Actor, EventType, Fact, Id, LogKind, MAX_LINKS, MAX_SESSIONS, MailKind, Merchant,
-    MovementError, NewEvent, Overflow, Progress, TokenDigest, User, Webhook,
+    MovementError, NewEvent, Overflow, Progress, TokenDigest, TraceBytes, User, Webhook,
 };
 
 /// The maximum of one row of a balance after a capture, in minor units, so that captures never make
@@ -45,8 +45,15 @@ pub fn decide(
     writes: &[&Write],
 ) -> Result<(Vec<Result<Answer, Rejection>>, Changes), usize> {
     let (rows, users) = (mem::take(&mut loaded.rows), BTreeMap::new());
-    let mut batch =
-        Batch { loaded, rows, users, own_ids: 0..0, actor: Actor::SYSTEM, request_key: None };
+    let mut batch = Batch {
+        loaded,
+        rows,
+        users,
+        own_ids: 0..0,
+        actor: Actor::SYSTEM,
+        trace: None,
+        request_key: None,
+    };
     let decide_one = |(index, write): (usize, &&Write)| {
         // Each write has a share of the IDs, so that one that needs more fails alone.
         let first = batch.own_ids.end;
@@ -67,6 +74,8 @@ pub struct Batch {
     own_ids: Range<usize>,
     /// The actor of the current write.
     pub(crate) actor: Actor,
+    /// The trace of the current write.
+    pub(crate) trace: Option<TraceBytes>,
     /// The key at the acquirer of the current write, if it has an idempotency key.
     request_key: Option<AcquirerKey>,
 }
@@ -78,7 +87,7 @@ impl Batch {
         {
             return known.outcome(keyed).map(Answer::Replayed);
         }
-        self.actor = write.actor;
+        (self.actor, self.trace) = (write.actor, write.trace);
         self.request_key = write.keyed.as_ref().map(KeyedRequest::acquirer_key);
         let outcome = write.action.decide(self)?;
         if let Some(keyed) = &write.keyed {
@@ -107,8 +116,8 @@ impl Batch {
     }
 
     pub(crate) fn add_event(&mut self, merchant: Id, event_type: EventType, fact: Fact) {
-        let (id, created, actor) = (self.id(), self.loaded.now, self.actor);
-        let event = NewEvent { id, merchant, created, event_type, actor, fact };
+        let (id, created, actor, trace) = (self.id(), self.loaded.now, self.actor, self.trace);
+        let event = NewEvent { id, merchant, created, event_type, actor, trace, fact };
         if let Some(kind) = MailKind::of(event_type) {
             let (merchant, object) = (Some(merchant), event.fact.object().copied());
             self.rows.notices.insert(NoticeRow { id, kind, merchant, app: None, object });

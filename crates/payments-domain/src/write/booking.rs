@@ -36,6 +36,7 @@ impl Batch {
             amount,
             step: Some(number),
             dispute: None,
+            trace: self.trace,
             attempts: 0,
             due: None,
         });

@@ -337,7 +337,8 @@ impl Choice<'_> {
     /// A write that a request with an idempotency key can make.
     fn keyed(&self, action: impl Into<Box<dyn AnyAction>>) -> Write {
         let actor = Actor::app(self.app());
-        Write { actor, keyed: self.key.clone(), action: action.into() }
+        let trace = Some([self.choice; 17]);
+        Write { actor, trace, keyed: self.key.clone(), action: action.into() }
     }
 
     /// One of the first `most` rows.

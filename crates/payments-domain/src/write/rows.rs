@@ -13,8 +13,8 @@ use crate::{
     LinkKind, LinkSecret, LogKind, MailKind, Merchant, Money, Name, NewEvent, Notes, OutboxKind,
     Payment, Payout, PayoutFormat, PayoutReturn, PayoutRun, ProcessingError, Progress, Reason,
     ReceiptAddress, ReferenceDigest, RequestDigest, Retry, SESSION_IDLE, SESSION_TTL, SandboxClock,
-    SavedCard, SealedSecret, Slice, Step, ThreeDSecure, TokenDigest, TransactionStatus, Transfer,
-    Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
+    SavedCard, SealedSecret, Slice, Step, ThreeDSecure, TokenDigest, TraceBytes, TransactionStatus,
+    Transfer, Webhook, WebhookDetails, WebhookSecrets, WebhookUpdate,
 };
 
 rows! {
@@ -544,6 +544,8 @@ row! {
             step: Option<u32> = "step",
             /// The dispute that it answers.
             dispute: Option<Id> = "dispute",
+            /// As in [`NewEvent`].
+            trace: Option<TraceBytes> = "trace",
         }
         changing {
             /// The number of failed attempts.
@@ -899,6 +901,7 @@ row! {
             created: Timestamp = "created",
             event_type: EventType = "type",
             actor: Actor = ..,
+            trace: Option<TraceBytes> = "trace",
             transaction: Option<Id> = "transaction",
             steps: Option<u32> = "steps",
             disputed: Option<i64> = "disputed",
@@ -909,21 +912,32 @@ row! {
 }
 
 impl From<NewEvent> for EventRow {
-    fn from(NewEvent { id, merchant, created, event_type, actor, fact }: NewEvent) -> Self {
+    fn from(NewEvent { id, merchant, created, event_type, actor, trace, fact }: NewEvent) -> Self {
         let (transaction, object) = (fact.transaction().copied(), fact.object().copied());
         let version = fact.version();
         let (steps, disputed) = version.map(|version| (version.steps, version.disputed)).unzip();
-        Self { id, merchant, created, event_type, actor, transaction, steps, disputed, object }
+        Self {
+            id,
+            merchant,
+            created,
+            event_type,
+            actor,
+            trace,
+            transaction,
+            steps,
+            disputed,
+            object,
+        }
     }
 }
 
 impl EventRow {
     /// `None` if the columns do not fit together.
     pub fn event(&self) -> Option<NewEvent> {
-        let Self { id, merchant, created, event_type, actor, .. } = *self;
+        let Self { id, merchant, created, event_type, actor, trace, .. } = *self;
         let Self { transaction, steps, disputed, object, .. } = *self;
         let fact = Fact::new(event_type, transaction, (steps, disputed), object)?;
-        Some(NewEvent { id, merchant, created, event_type, actor, fact })
+        Some(NewEvent { id, merchant, created, event_type, actor, trace, fact })
     }
 }
 

@@ -543,6 +543,7 @@ CREATE TABLE outbox (
     amount bigint NOT NULL,
     step bigint, -- of the trail
     dispute bytea, -- that it answers
+    trace bytea, -- as in events
     taken timestamptz, -- when a process last took it up
     -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
     acquirer_key bytea,
@@ -590,6 +591,7 @@ CREATE TABLE events (
     type text NOT NULL,
     actor text NOT NULL, -- the kind of whoever did it
     actor_id bytea, -- the app or user
+    trace bytea, -- of the request that caused it: the ID, and the flags
     "transaction" bytea, -- null for a payout
     steps bigint, -- of the trail after the change; null for disputes, fraud alerts and payouts
     disputed bigint, -- as steps

@@ -499,6 +499,7 @@ CREATE TABLE outbox (
     amount INTEGER NOT NULL,
     step INTEGER, -- of the trail
     dispute BLOB, -- that it answers
+    trace BLOB, -- as in events
     -- The digest of the idempotency key that the acquirer gets. Null if the key is the ID.
     acquirer_key BLOB,
     attempts INTEGER NOT NULL DEFAULT 0, -- that failed
@@ -545,6 +546,7 @@ CREATE TABLE events (
     type TEXT NOT NULL,
     actor TEXT NOT NULL, -- the kind of whoever did it
     actor_id BLOB, -- the app or user
+    trace BLOB, -- of the request that caused it: the ID, and the flags
     "transaction" BLOB, -- null for a payout
     steps INTEGER, -- of the trail after the change; null for disputes, fraud alerts and payouts
     disputed INTEGER, -- as steps

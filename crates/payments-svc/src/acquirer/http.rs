@@ -15,6 +15,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use common::{
     files::Files,
+    telemetry::trace,
     tls::{self, TlsError},
 };
 use jiff::Timestamp;
@@ -459,7 +460,8 @@ impl Http {
         let mut request = client
             .request(method, url)
             .header(PROTOCOL, "1")
-            .header(SIGNATURE, signature.to_string());
+            .header(SIGNATURE, signature.to_string())
+            .headers(trace::headers());
         if let Some(key) = key {
             request = request
                 .header(IDEMPOTENCY_KEY, key)

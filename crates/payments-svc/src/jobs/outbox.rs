@@ -4,7 +4,10 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use common::outage::Outage;
+use common::{
+    outage::Outage,
+    telemetry::{Trace, trace},
+};
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
@@ -118,7 +121,8 @@ impl Outbox {
                 while sending.len() < self.at_once
                     && let Some(queued) = queue.take_next()
                 {
-                    sending.push(self.send(queued));
+                    let trace = queued.entry.trace.map(Trace::from_bytes);
+                    sending.push(trace::scope(trace, self.send(queued)));
                 }
                 let Some((entry, answer)) = (tokio::select! {
                     biased;
@@ -141,10 +145,11 @@ impl Outbox {
                     break;
                 }
             }
-            for OutboxEntry { id: entry, transaction, key, dispute, .. } in refused {
+            for OutboxEntry { id: entry, transaction, key, dispute, trace, .. } in refused {
                 let dispute = dispute.map(|(dispute, _)| dispute);
                 let refusal = RefuseEntry { entry, transaction, key, dispute };
-                let _recorded = self.store.write(Actor::ACQUIRER, refusal).await?;
+                let recorded = self.store.write(Actor::ACQUIRER, refusal);
+                let _recorded = trace::scope(trace.map(Trace::from_bytes), recorded).await?;
             }
             if report.count() > 0 {
                 let _recorded = self.store.write(Actor::ACQUIRER, RecordSending(report)).await?;

@@ -222,9 +222,9 @@ impl Store {
             Fact::Bank(change) => banks.get(change).cloned().map(EventData::Bank),
         };
         let event = |LoadedEvent { event, test, actor_name }| {
-            let NewEvent { id, merchant, created, event_type, actor, fact } = event;
+            let NewEvent { id, merchant, created, event_type, actor, trace, fact } = event;
             let data = data(event_type, &fact)?;
-            Some(Event { id, merchant, test, created, event_type, actor, actor_name, data })
+            Some(Event { id, merchant, test, created, event_type, actor, actor_name, trace, data })
         };
         Ok(events.into_iter().filter_map(event).collect())
     }

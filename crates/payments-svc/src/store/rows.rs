@@ -244,7 +244,7 @@ const ENTRY: &str = "outbox.id, outbox.acquirer_key, transactions.id,
          SELECT 1 FROM captures
          WHERE captures.\"transaction\" = transactions.id AND captures.step > outbox.step
      ), captures_once, outbox.dispute,
-     (SELECT disputes.reference FROM disputes WHERE disputes.id = outbox.dispute)";
+     (SELECT disputes.reference FROM disputes WHERE disputes.id = outbox.dispute), trace";
 
 /// Columns of `outbox` and their `transactions` for [`queued`], with the earliest postponed entry
 /// before each one, and whether the payments of the merchant are held.
@@ -289,6 +289,7 @@ fn entry(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
             let dispute: Option<Id> = columns.read()?;
             dispute.zip(columns.read()?)
         },
+        trace: columns.read()?,
         evidence: None,
     })
 }

@@ -18,6 +18,7 @@ use common::{
     causes::causes,
     files::Files,
     limits::Networks,
+    telemetry::trace,
     tls::{self, TlsError},
 };
 use jiff::Timestamp;
@@ -169,6 +170,7 @@ impl Sender {
             .header("webhook-id", id)
             .header("webhook-timestamp", seconds)
             .header("webhook-signature", signature)
+            .headers(trace::headers())
             .body(body);
         let timed_out = |_| DeliveryOutcome::TimedOut;
         timeout_at(deadline, route.check_name(url)).await.map_err(timed_out)??;

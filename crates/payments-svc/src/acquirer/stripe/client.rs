@@ -3,7 +3,7 @@
 use std::future::ready;
 
 use bytes::Bytes;
-use common::tls;
+use common::{telemetry::trace, tls};
 use payments_domain::NewFile;
 use reqwest::{
     Client as HttpClient, Method, StatusCode, Url,
@@ -215,7 +215,8 @@ impl Client {
             .http
             .request(method, url)
             .header(AUTHORIZATION, authorization)
-            .header(STRIPE_VERSION, VERSION);
+            .header(STRIPE_VERSION, VERSION)
+            .headers(trace::headers());
         if let Some((content_type, body)) = content {
             request = request.header(CONTENT_TYPE, content_type).body(body);
         }

@@ -10,11 +10,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use common::limits::Permit;
+use common::{
+    limits::Permit,
+    telemetry::{Trace, trace},
+};
 use jiff::Timestamp;
 use payments_domain::{
-    Actor, DeliveryAttempt, DeliveryReport, DisableReason, Id, MAX_RECORDED_ATTEMPTS, Undelivered,
-    Webhook, WebhookSecrets, actions::RecordDeliveries,
+    Actor, DeliveryAttempt, DeliveryReport, DisableReason, Event, Id, MAX_RECORDED_ATTEMPTS,
+    Undelivered, Webhook, WebhookSecrets, actions::RecordDeliveries,
 };
 use tokio::{
     sync::watch,
@@ -295,7 +298,7 @@ impl EndpointTask {
                 break;
             };
             self.undelivered.sent(id);
-            self.start(id, body, permit);
+            self.start(&event, body, permit);
         }
         Ok(has_skipped && !self.is_short_of_memory)
     }
@@ -306,16 +309,17 @@ impl EndpointTask {
         budget.take(bytes.max(DELIVERY_BYTES))
     }
 
-    fn start(&mut self, event: Id, body: Bytes, permit: Permit) {
+    fn start(&mut self, event: &Event, body: Bytes, permit: Permit) {
         let (shared, secrets) = (Arc::clone(&self.shared), Arc::clone(&self.secrets));
         let url = self.webhook.details.url.clone();
+        let (event, trace) = (event.id, event.trace.map(Trace::from_bytes));
         let message = Message { id: event.to_string(), body };
-        self.in_flight.spawn(async move {
+        self.in_flight.spawn(trace::scope(trace, async move {
             let _permit = permit;
             let begun = shared.now();
             let attempt = shared.sender.send(&url, (&secrets, begun), message).await;
             Sent { event, begun, attempt }
-        });
+        }));
     }
 
     fn finish(&mut self, sent: Result<Sent, JoinError>) -> Result<(), JoinError> {

@@ -230,7 +230,16 @@ async fn jobs_find_their_pending_work() {
     assert_eq!(waiting.map(|waiting| usize::try_from(waiting).unwrap()), lengths);
     let queued = |row: &OutboxRow| {
         let &OutboxRow {
-            id, acquirer_key, transaction, kind, amount, step, dispute, attempts, ..
+            id,
+            acquirer_key,
+            transaction,
+            kind,
+            amount,
+            step,
+            dispute,
+            trace,
+            attempts,
+            ..
         } = row;
         let known = tables.transactions[&transaction].clone();
         let authorization = Authorization {
@@ -261,6 +270,7 @@ async fn jobs_find_their_pending_work() {
             is_last: amounts.captured + amounts.voided == amounts.amount
                 && last.is_none_or(|last| step.is_none_or(|it| last <= it)),
             captures_once: known.capabilities.captures_once,
+            trace,
             evidence: None,
             dispute: dispute.map(|dispute| (dispute, tables.disputes[&dispute].reference.clone())),
         };
