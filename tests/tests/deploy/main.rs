@@ -37,6 +37,22 @@ const PLACE: [&str; 13] = [
 
 type Settings = BTreeMap<String, String>;
 
+#[test]
+fn labels_documents_and_changelog_have_the_version_of_the_programs() {
+    let version = env!("CARGO_PKG_VERSION");
+    let label = format!("org.opencontainers.image.version=\"{version}\"");
+    assert!(read("deploy/Dockerfile").contains(&label), "deploy/Dockerfile has not {label}");
+    for service in SERVICES {
+        let path = format!("crates/{service}/assets/openapi.yaml");
+        let document: Value = serde_norway::from_str(&read(&path)).unwrap();
+        assert_eq!(document["info"]["version"], version, "{path}");
+    }
+    let changelog = read("CHANGELOG.md");
+    let mut sections = changelog.lines().filter_map(|line| line.strip_prefix("## "));
+    let newest = sections.find(|section| *section != "[Unreleased]").unwrap();
+    assert!(newest.starts_with(&format!("[{version}] - ")), "CHANGELOG.md begins with {newest}");
+}
+
 #[tokio::test]
 async fn compose_passes_every_setting_on_and_gives_what_differs() {
     let mut compose: Value = serde_norway::from_str(&read("docker-compose.yml")).unwrap();

@@ -29,7 +29,6 @@ async fn the_served_document_is_the_one_used_in_tests() {
     let answer = service.stranger().fetch("/openapi.json").await.expect(200);
     let served: Value = serde_json::from_str(answer.text()).unwrap();
     assert_eq!(served, *DOCUMENT.root());
-    assert_eq!(served["info"]["version"], "0.1.0");
 }
 
 /// Parses the text format strictly: each series occurs once, after the type of its family. Returns
