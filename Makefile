@@ -1,4 +1,4 @@
-.PHONY: help up test check bench settings pictures soak containers
+.PHONY: help up test check bench settings pictures soak containers release
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -35,6 +35,10 @@ soak: ## Run the tests of faults and limits for long
 		POSTGRES_VERSION=$$version OBJSTORE_TEST_ENGINE=postgres PAYMENTS_TEST_ENGINE=postgres \
 			scripts/test --workspace --test model --test objstore --test payments || exit; \
 	done
+	@scripts/release programs verify
 
 containers: ## Build the images, and test the services in containers
 	@scripts/containers
+
+release: ## Make the static programs, their licences, CycloneDX lists and checksums
+	@scripts/release
