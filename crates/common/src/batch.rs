@@ -22,9 +22,9 @@
 //!    [`Engine::write`], the batch runs again in halves until the write is found. After
 //!    [`Failure::Conflict`] the batch is retried five times with jitter, and then halved, too. The
 //!    other failures fail the whole batch.
-//! 6. **[`WriteError::Overloaded`] promises that nothing was written**, so callers may retry. After
-//!    [`WriteError::DiskFull`], [`WriteError::Failed`] and [`WriteError::Stopped`] the outcome is
-//!    unknown. Do not mix them up.
+//! 6. **[`WriteError::Overloaded`] and [`WriteError::Locked`] promise that nothing was written**, so
+//!    callers may retry. After [`WriteError::DiskFull`], [`WriteError::Failed`] and
+//!    [`WriteError::Stopped`] the outcome is unknown. Do not mix them up.
 //! 7. **A write belongs to the queue, not to its caller.** It runs even if the caller disconnects,
 //!    and its permits are held until it is answered. Follow-up work ([`Cost::is_follow_up`]) enters
 //!    a full queue, because it finishes work that was admitted before.

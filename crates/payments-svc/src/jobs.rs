@@ -2,8 +2,8 @@
 //!
 //! 1. Each job has its own task and loop, so a job that waits for an acquirer or a lock does not
 //!    delay the others.
-//! 2. A job that fails logs `job not done`, once a minute, and runs again at the next tick. It finds its work in
-//!    the store each time and keeps no state of it in memory, so a restart loses nothing.
+//! 2. A job that fails logs `job not done`, once a minute, and runs again at the next tick. It finds
+//!    its work in the store each time and keeps no state of it in memory, so a restart loses nothing.
 //! 3. Every replica runs every job. Most jobs read without locks, and `payments-domain` decides again under
 //!    the lock: the first conclusion of a payment counts, and a void with nothing pending is
 //!    refused.

@@ -1,11 +1,11 @@
-//! Who holds a lock that a service needs.
+//! Finds who holds a lock that a service needs.
 
-use std::{sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use sql::Columns;
 
-use super::{Database, Error, query};
-use crate::{error::Cause, throttle::Throttle};
+use super::{Database, query};
+use crate::{error::reason, throttle::Throttle};
 
 const REPORT_EVERY: Duration = Duration::from_secs(60);
 
@@ -53,12 +53,12 @@ impl Locks {
                 "{said}"
             ),
             Ok(None) => tracing::warn!("{said}, and has just ended"),
-            Err(error) => tracing::warn!(cause = %Cause::new(error), "{said}"),
+            Err(error) => tracing::warn!(cause = reason(&*error), "{said}"),
         }
     }
 
-    async fn holder(&self) -> Result<Option<Holder>, Error> {
-        let client = self.database.connect().await.map_err(|_| Error::Busy)?;
+    async fn holder(&self) -> Result<Option<Holder>, Box<dyn Error + Send + Sync>> {
+        let client = self.database.connect().await?;
         let [rows] = query(&client, [(HOLDER, &[])]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let mut columns = Columns::from(row);

@@ -1,4 +1,4 @@
-//! Which process holds the write lock of a database.
+//! Finds which process holds the write lock of a database.
 
 use std::{
     fs, io,
