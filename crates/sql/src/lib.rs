@@ -72,6 +72,18 @@ impl fmt::Debug for Param<'_> {
     }
 }
 
+impl From<Cell<'_>> for Param<'static> {
+    fn from(cell: Cell<'_>) -> Self {
+        match cell {
+            Cell::Null => Self::Null,
+            Cell::Bool(flag) => Self::Bool(flag),
+            Cell::Int(number) => Self::Int(number),
+            Cell::Text(text) => Self::Text(text.to_owned().into()),
+            Cell::Bytes(bytes) => Self::Bytes(bytes.to_vec().into()),
+        }
+    }
+}
+
 impl Param<'_> {
     /// The value as it is read from a row.
     fn cell(&self) -> Cell<'_> {
@@ -86,13 +98,7 @@ impl Param<'_> {
 
     /// A copy that borrows nothing.
     pub fn owned(&self) -> Param<'static> {
-        match self {
-            Self::Null => Param::Null,
-            Self::Bool(flag) => Param::Bool(*flag),
-            Self::Int(number) => Param::Int(*number),
-            Self::Text(text) => Param::Text(Cow::Owned(text.clone().into_owned())),
-            Self::Bytes(bytes) => Param::Bytes(Cow::Owned(bytes.clone().into_owned())),
-        }
+        self.cell().into()
     }
 }
 
@@ -144,6 +150,7 @@ pub trait Stored: Sized {
 }
 
 /// The columns of a row, read in the order in which they are selected.
+#[derive(Clone)]
 pub struct Columns<'r> {
     row: RowRef<'r>,
     next: usize,

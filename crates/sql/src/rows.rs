@@ -229,8 +229,10 @@ pub fn select<R: Row>() -> String {
 pub struct StoredRows {
     /// The name of the table.
     pub table: &'static str,
-    /// The selected columns.
+    /// The selected columns. Those of the key come first.
     pub columns: &'static [Column],
+    /// The columns of the key.
+    pub key: &'static [Column],
     /// Selects all rows.
     pub select: fn() -> String,
     /// Reads a selected row.
@@ -243,9 +245,25 @@ impl StoredRows {
         Self {
             table: R::INSERT.name,
             columns: R::COLUMNS,
+            key: R::INSERT.key,
             select: select::<R>,
             read: |columns| R::read(columns).map(drop),
         }
+    }
+
+    /// SQL after [`Self::select`]: selects so many rows in the order of the key, from the key in the
+    /// parameters if `has_key`.
+    pub fn page(&self, has_key: bool, rows: u32) -> String {
+        let key = self.key.iter().map(|(name, _)| key_column(name)).collect::<Vec<_>>().join(", ");
+        let params = (1..=self.key.len()).map(|number| format!("${number}"));
+        let params = params.collect::<Vec<_>>().join(", ");
+        let from = if has_key { format!("WHERE ({key}) >= ({params}) ") } else { String::new() };
+        format!("{from}ORDER BY {key} LIMIT {rows}")
+    }
+
+    /// The key of a selected row. `None` if it cannot be read.
+    pub fn key_of(&self, mut columns: Columns<'_>) -> Option<Vec<Param<'static>>> {
+        self.key.iter().map(|_| columns.cell().ok().map(Param::from)).collect()
     }
 }
 
