@@ -25,7 +25,7 @@ use payments_domain::{
 };
 use url::{Host, Url};
 
-use crate::store::StoreConfig;
+use crate::store::{Scope, StoreConfig};
 
 pub(crate) const DEFAULT_PORT: &str = "5002";
 
@@ -83,6 +83,10 @@ pub(crate) enum Command {
         /// balances of merchants; the ID does not have to exist
         #[arg(long, value_name = "ID")]
         since: Option<Id>,
+        /// Maximum number of transactions, and of balance lines, that are read in one snapshot
+        #[arg(long, value_name = "NUMBER", default_value_t = Scope::ALL.slice)]
+        #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+        slice: u32,
     },
     /// Pay out the positive balances of merchants with an IBAN: book the payouts, and write
     /// files of the transfers; a repeat for the same day writes the same files

@@ -47,7 +47,7 @@ use crate::{
     service::start,
     sign_in_link::{reset_user, sign_in_link},
     standing::{approve, hold, release, set_bank},
-    store::{Store, backup, check, import},
+    store::{Scope, Store, backup, check, import},
 };
 
 #[global_allocator]
@@ -67,9 +67,9 @@ fn main() -> ExitCode {
             let store = or_exit(config.store());
             progress::run("import", |progress| import(&store, &from, progress))
         }
-        Some(Command::Check { since }) => {
-            let store = or_exit(config.store());
-            progress::run("check", |progress| check(&store, since, progress))
+        Some(Command::Check { since, slice }) => {
+            let (store, scope) = (or_exit(config.store()), Scope { since, slice });
+            progress::run("check", |progress| check(&store, scope, progress))
         }
         Some(Command::Payout(options)) => {
             progress::run("payout", |progress| payout(&config, &options, progress))

@@ -70,8 +70,7 @@ mod snapshot;
 mod sqlite;
 
 use api_keys::ApiKeys;
-pub(crate) use check::CheckError;
-use check::Scope;
+pub(crate) use check::{CheckError, Scope};
 pub(crate) use common::sqlite::LookUp;
 pub(crate) use deliveries::Endpoint;
 pub(crate) use desk::LogEntry;
@@ -115,18 +114,16 @@ pub(crate) fn backup(
     }
 }
 
-/// Checks the ledger in one snapshot: the whole ledger, or only the changes after the ID `since`.
-/// Running services can keep using the store.
+/// Checks the ledger. Running services can keep using the store.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn check(
     config: &StoreConfig,
-    since: Option<Id>,
+    scope: Scope,
     progress: &Progress,
 ) -> Result<(), CheckError> {
-    let scope = since.map_or(Scope::Everything, Scope::Since);
     match &config.database {
         Some(database) => postgres::check(database, scope, progress).await,
-        None => sqlite::check(&config.data_dir, scope, progress),
+        None => sqlite::check(&config.data_dir, scope, progress).await,
     }
 }
 

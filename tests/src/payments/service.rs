@@ -243,7 +243,8 @@ impl Stopped {
         self.check_with(&["--since", line]).await
     }
 
-    async fn check_with(&self, options: &[&str]) -> (bool, String) {
+    /// [`Self::check`] with these options.
+    pub async fn check_with(&self, options: &[&str]) -> (bool, String) {
         let mut command = self.command();
         command.arg("check").args(options);
         let Output { status, stdout, stderr } = process::run(command).await;

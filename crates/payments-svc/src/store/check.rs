@@ -2,16 +2,17 @@
 //!
 //! 1. A [`Rule`] is a sentence and a SQL statement that both engines accept. The statement selects
 //!    pairs of values that must be equal: the stored one, and the one that follows from other rows.
-//! 2. All rules run in one snapshot, so services can write at the same time.
+//! 2. A check reads the ledger in slices by ID, each in a snapshot of its own. So services can write
+//!    at the same time, and no snapshot is old. A slice has all rows that its rules compare. Sums of
+//!    all lines are added up from slice to slice.
 //! 3. No statement may read a table once for each row of another: on a large ledger, it would not
 //!    end. A test checks the plans in SQLite; PostgreSQL runs the rules without nested loops.
 //! 4. SQL cannot compute every value. For the others (`computed`), the domain function that booked
 //!    the value computes it again. This finds changed data, but not a bug in that function.
 //! 5. Before the rules, each row is read as the service reads it. A row that cannot be read makes
 //!    requests fail.
-//! 6. A check with `--since` reads only what changed after an ID ([`Scope::Since`]). It leaves out
-//!    the rules about balances, totals and states, which need all of them, and does not read all
-//!    rows.
+//! 6. A check with `--since` begins at this ID. It leaves out balances, totals and wrong states, which
+//!    need all rows, and does not read all rows.
 //! 7. Memory is bounded: rows are streamed, and at most [`LISTED`] disagreements of a rule are
 //!    kept.
 //!
@@ -34,11 +35,15 @@ mod computed;
 mod disputes;
 mod ledger;
 mod rule;
+mod run;
 mod scope;
+mod sums;
 mod transactions;
 
-pub(super) use rule::Rule;
-pub(super) use scope::{Dialect, Scope};
+use rule::Rule;
+pub(super) use run::{EachRow, Source, run};
+pub(crate) use scope::Scope;
+pub(super) use scope::{Dialect, SETS};
 
 /// The maximum number of disagreements that are printed for each rule. Further ones are only
 /// counted.
@@ -67,33 +72,36 @@ impl fmt::Display for Disagreement {
     }
 }
 
-/// The disagreements of a check, at most [`LISTED`] of each rule.
+/// The disagreements of a check.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct Findings(Vec<Violations>);
+
+/// The disagreements of one rule, at most [`LISTED`].
+#[derive(Debug)]
+struct Violations {
+    rule: &'static str,
     listed: Vec<Disagreement>,
-    /// The rules with further disagreements, and how many.
-    unlisted: Vec<(&'static str, u64)>,
+    unlisted: u64,
 }
 
 impl Findings {
-    /// Adds a row that the statement of `rule` selected, if its values differ. The rows of a rule
-    /// must follow each other.
-    pub(super) fn add(&mut self, rule: &Rule, row: String, stored: String, input: &str) {
-        if let Some(expected) = rule.disagrees(&stored, input) {
-            self.push(Disagreement { rule: rule.name, row, stored, expected });
+    /// Adds a row that the statement of `rule` selected, if its values differ.
+    fn add(&mut self, rule: &Rule, mut columns: Columns<'_>) {
+        let row = rows::place(&mut columns).unwrap_or_default();
+        let mut text = || columns.text().unwrap_or("an unreadable value");
+        let (stored, input) = (text(), text());
+        if let Some(expected) = rule.disagrees(stored, input) {
+            self.push(Disagreement { rule: rule.name, row, stored: stored.to_owned(), expected });
         }
     }
 
     /// Reads a row of `table`, and adds it if it cannot be read.
-    pub(super) fn read<'r, R>(&mut self, table: &StoredRows, row: &'r R)
-    where
-        Columns<'r>: From<&'r R>,
-    {
-        let Err(error) = (table.read)(&mut Columns::from(row)) else { return };
-        let place = rows::place(&mut Columns::from(row)).unwrap_or_default();
+    fn read(&mut self, table: &StoredRows, columns: Columns<'_>) {
+        let Err(error) = (table.read)(&mut columns.clone()) else { return };
+        let mut place = columns;
         self.push(Disagreement {
             rule: READABLE,
-            row: place,
+            row: rows::place(&mut place).unwrap_or_default(),
             stored: unreadable(table, &error),
             expected: "a value that the service can read".to_owned(),
         });
@@ -101,26 +109,35 @@ impl Findings {
 
     fn push(&mut self, found: Disagreement) {
         let rule = found.rule;
-        if self.listed.iter().rev().take_while(|known| known.rule == rule).count() < LISTED {
-            return self.listed.push(found);
+        let place = self.0.iter().position(|known| known.rule == rule).unwrap_or_else(|| {
+            self.0.push(Violations { rule, listed: Vec::new(), unlisted: 0 });
+            self.0.len() - 1
+        });
+        let violations = &mut self.0[place];
+        // Two slices can have the same row.
+        if violations.listed.contains(&found) {
+            return;
         }
-        match self.unlisted.last_mut() {
-            Some((last, count)) if *last == rule => *count = count.saturating_add(1),
-            _ => self.unlisted.push((rule, 1)),
+        if violations.listed.len() < LISTED {
+            violations.listed.push(found);
+        } else {
+            violations.unlisted = violations.unlisted.saturating_add(1);
         }
     }
 
     /// Fails if there are disagreements.
     pub(super) fn into_result(self) -> Result<(), CheckError> {
-        if self.listed.is_empty() { Ok(()) } else { Err(CheckError::Disagree(self)) }
+        if self.0.is_empty() { Ok(()) } else { Err(CheckError::Disagree(self)) }
     }
 }
 
 impl fmt::Display for Findings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let listed = self.listed.iter().map(Disagreement::to_string);
-        let unlisted = self.unlisted.iter().map(|(rule, count)| format!("{rule}: {count} more"));
-        formatter.write_str(&listed.chain(unlisted).collect::<Vec<_>>().join("\n"))
+        let lines = self.0.iter().flat_map(|Violations { rule, listed, unlisted }| {
+            let more = (*unlisted > 0).then(|| format!("{rule}: {unlisted} more"));
+            listed.iter().map(Disagreement::to_string).chain(more)
+        });
+        formatter.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -160,41 +177,66 @@ fn unreadable(table: &StoredRows, error: &ColumnError) -> String {
     format!("{}.{column}", table.table)
 }
 
-/// The tables whose rows are read in this scope.
-pub(super) fn tables(scope: Scope) -> impl Iterator<Item = StoredRows> {
-    let is_full = matches!(scope, Scope::Everything);
-    let tables = BatchRows::TABLES.iter().copied().chain([StoredRows::of::<User>()]);
-    tables.filter(move |_| is_full)
+/// The tables, each with all its columns. A row of a batch can also be a part of a table.
+fn tables() -> Vec<StoredRows> {
+    let mut tables: Vec<StoredRows> = Vec::new();
+    for rows in BatchRows::TABLES.iter().copied().chain([StoredRows::of::<User>()]) {
+        match tables.iter_mut().find(|known| known.table == rows.table) {
+            None => tables.push(rows),
+            Some(known) if known.columns.len() < rows.columns.len() => *known = rows,
+            Some(_) => {}
+        }
+    }
+    tables
 }
 
-/// The rules that apply to this scope.
-pub(super) fn rules(scope: Scope) -> impl Iterator<Item = &'static Rule> {
-    let rules = [ledger::RULES, transactions::RULES, disputes::RULES, computed::RULES];
-    let whole: &[_] = match scope {
-        Scope::Everything => &[ledger::BALANCES, transactions::STATES],
-        Scope::Since(_) => &[],
-    };
-    rules.into_iter().chain(whole.iter().copied()).flatten()
+/// The rules for a slice.
+fn rules() -> impl Iterator<Item = &'static Rule> {
+    [ledger::RULES, transactions::RULES, disputes::RULES, computed::RULES].into_iter().flatten()
+}
+
+/// All statements of a check, with their names.
+#[cfg(test)]
+pub(super) fn statements(dialect: Dialect) -> Vec<(&'static str, String)> {
+    let tables = dialect.tables();
+    let rules = rules().map(|rule| (rule.name, rule.statement(&tables)));
+    let sets = SETS.iter().enumerate().map(|(number, (name, _))| (*name, dialect.set(number)));
+    let whole = [&ledger::EVERY_BALANCE].map(|rule| (rule.name, rule.statement("")));
+    let state = (transactions::STATE.name, transactions::STATE.statement("").replace("{page}", ""));
+    rules.chain(sets).chain(whole).chain([state]).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::Connection;
+
     use super::*;
+
+    /// Adds a row with these columns to the findings.
+    fn add(findings: &mut Findings, rule: &Rule, [row, stored, computed]: [&str; 3]) {
+        let db = Connection::open_in_memory().unwrap();
+        let select = "SELECT $1, $2, $3";
+        db.query_one(select, [row, stored, computed], |row| {
+            findings.add(rule, row.into());
+            Ok(())
+        })
+        .unwrap();
+    }
 
     #[test]
     fn further_disagreements_of_a_rule_are_counted() {
         let [first, second] = [&ledger::RULES[0], &ledger::RULES[1]];
         let mut findings = Findings::default();
-        for row in 0..LISTED + 2 {
-            findings.add(first, row.to_string(), "1".to_owned(), "2");
+        for row in (0..LISTED + 2).chain([0]) {
+            add(&mut findings, first, [&row.to_string(), "1", "2"]);
         }
-        findings.add(second, "a line".to_owned(), "3".to_owned(), "4");
+        add(&mut findings, second, ["a line", "3", "4"]);
         let message = findings.into_result().unwrap_err().to_string();
         let lines: Vec<_> = message.lines().skip(1).collect();
         assert_eq!(lines.len(), LISTED + 2);
         assert_eq!(lines[0], format!("{}: 0: stored 1, expected 2", first.name));
-        assert_eq!(lines[LISTED], format!("{}: a line: stored 3, expected 4", second.name));
-        assert_eq!(lines[LISTED + 1], format!("{}: 2 more", first.name));
+        assert_eq!(lines[LISTED], format!("{}: 2 more", first.name));
+        assert_eq!(lines[LISTED + 1], format!("{}: a line: stored 3, expected 4", second.name));
     }
 
     #[test]

@@ -79,8 +79,7 @@ async fn fill(
     import::copy(store, transaction, database, &SKIPPED, progress).await?;
     transaction.execute(ADD_SHARDS, &[&postgres::SHARDS]).await.map_err(failed)?;
     transaction.batch_execute("ANALYZE").await.map_err(failed)?;
-    transaction.batch_execute(postgres::PLANNER).await.map_err(failed)?;
-    let findings = postgres::findings(database, transaction, Scope::Everything, progress).await;
+    let findings = postgres::findings(database, transaction, true, Scope::ALL, progress).await;
     findings.and_then(Findings::into_result).map_err(unchecked)?;
     let second = i64::from(sqlite::last_id(store)?.second());
     transaction.query_one(ADVANCE_IDS, &[&second]).await.map_err(failed)?;

@@ -27,7 +27,7 @@ mod check;
 mod reconcile;
 
 pub(super) use batch::SHARDS;
-pub(super) use check::{PLANNER, check, findings};
+pub(super) use check::{check, findings};
 pub(super) use reconcile::operations;
 
 use batch::Writer;

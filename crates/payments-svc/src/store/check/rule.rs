@@ -1,7 +1,5 @@
 //! A rule of the ledger, and the statement that checks it.
 
-use super::scope::{Dialect, Scope};
-
 pub(in super::super) struct Rule {
     /// The rule as a sentence. It is printed with each disagreement, and is unique.
     pub(in super::super) name: &'static str,
@@ -26,8 +24,8 @@ const NOTHING: &str = "nothing";
 impl Rule {
     /// SQL that selects the row (`place`) and two texts. For [`Test::Rows`] and [`Test::Sums`], it
     /// selects only disagreements; for [`Test::Domain`], pass each row to [`Self::disagrees`].
-    pub(in super::super) fn statement(&self, scope: Scope, dialect: Dialect) -> String {
-        let tables = scope.tables(dialect);
+    /// `tables` is a `WITH` clause that reduces the tables.
+    pub(in super::super) fn statement(&self, tables: &str) -> String {
         let text = |value: &str| format!("coalesce(CAST({value} AS TEXT), '{NOTHING}')");
         let (columns, sql, filter) = match self.test {
             Test::Rows(sql) => {

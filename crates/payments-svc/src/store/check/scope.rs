@@ -1,14 +1,21 @@
-//! The part of the ledger that a check reads.
+//! The part of the ledger that a check reads, and its slices.
 
 use payments_domain::Id;
 
+/// What a check reads.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Scope {
-    Everything,
-    /// All rows of the transactions that changed after this ID: new transactions, and transactions
-    /// with a new line or dispute. Also payouts that are new, or that came back. Balances are not checked, because a balance is
+pub(crate) struct Scope {
+    /// Only what changed after this ID: new transactions, and transactions with a new line or
+    /// dispute; payouts that are new, or that came back. Balances are left out, because a balance is
     /// the sum of all lines.
-    Since(Id),
+    pub(crate) since: Option<Id>,
+    /// The maximum number of transactions, and of lines, whose IDs are in one slice.
+    pub(crate) slice: u32,
+}
+
+impl Scope {
+    /// The whole ledger, in slices whose snapshots last seconds.
+    pub(crate) const ALL: Self = Self { since: None, slice: 50_000 };
 }
 
 /// The engine whose SQL is needed.
@@ -18,59 +25,116 @@ pub(in super::super) enum Dialect {
     Postgres,
 }
 
-/// The tables that the rules read, reduced to the rows that changed after `$1`. Each definition
-/// hides the stored table of the same name.
-const CHANGED: &str = "WITH chosen AS MATERIALIZED (
-    SELECT id FROM {stored}transactions WHERE id > $1
-    UNION SELECT \"transaction\" FROM {stored}lines WHERE id > $1 AND \"transaction\" IS NOT NULL
-    UNION SELECT \"transaction\" FROM {stored}disputes WHERE id > $1
-), chosen_disputes AS MATERIALIZED (
-    SELECT id FROM {stored}disputes WHERE \"transaction\" {in_chosen}
-    UNION SELECT dispute FROM {stored}slices WHERE dispute > $1
-), chosen_lines AS MATERIALIZED (
-    SELECT id FROM {stored}lines WHERE id > $1
-    UNION SELECT line FROM {stored}postings WHERE line > $1
-    UNION SELECT line FROM {stored}payouts WHERE line > $1
-    UNION SELECT line FROM {stored}payouts WHERE return_line > $1
-    UNION SELECT return_line FROM {stored}payouts WHERE return_line > $1
-    UNION SELECT line FROM {stored}trail WHERE \"transaction\" {in_chosen} AND line IS NOT NULL
-    UNION SELECT line FROM {stored}disputes WHERE \"transaction\" {in_chosen}
-), transactions AS (SELECT * FROM {stored}transactions WHERE id {in_chosen}
-), customs AS (SELECT * FROM {stored}customs WHERE \"transaction\" {in_chosen}
-), trail AS (SELECT * FROM {stored}trail WHERE \"transaction\" {in_chosen}
-), captures AS (SELECT * FROM {stored}captures WHERE \"transaction\" {in_chosen}
-), outbox AS (SELECT * FROM {stored}outbox WHERE \"transaction\" {in_chosen}
-), disputes AS (SELECT * FROM {stored}disputes WHERE \"transaction\" {in_chosen}
-), slices AS (SELECT * FROM {stored}slices WHERE dispute {in_chosen_disputes}
-), evidence AS (SELECT * FROM {stored}evidence WHERE dispute {in_chosen_disputes}
-), evidence_files AS (SELECT * FROM {stored}evidence_files WHERE dispute {in_chosen_disputes}
-), lines AS (SELECT * FROM {stored}lines WHERE id {in_chosen_lines}
-), postings AS (SELECT * FROM {stored}postings WHERE line {in_chosen_lines}
-), payouts AS (SELECT * FROM {stored}payouts WHERE line {in_chosen_lines}
-) ";
+/// The sets of a slice: IDs outside of its range `$1 <= id <= $2`, to which rows of the range belong,
+/// or which a rule compares with them. So a rule sees all rows that belong to an ID, or none.
+/// PostgreSQL gets them as arrays, because a replica cannot write; SQLite has temporary tables.
+pub(in super::super) const SETS: [(&str, &str); 3] = [
+    (
+        "other_transactions",
+        "SELECT \"transaction\" AS id FROM lines WHERE id {range} AND \"transaction\" NOT {range}
+         UNION SELECT \"transaction\" FROM disputes WHERE id {range} AND \"transaction\" NOT {range}
+         UNION SELECT \"transaction\" FROM outbox WHERE id {range} AND \"transaction\" NOT {range}",
+    ),
+    ("other_disputes", "SELECT id FROM ({disputes}) AS disputes WHERE id NOT {range}"),
+    (
+        "other_lines",
+        "SELECT line AS id FROM ({trail}) AS trail WHERE line NOT {range}
+         UNION SELECT line FROM ({disputes}) AS disputes WHERE line NOT {range}
+         UNION SELECT line FROM payouts WHERE return_line {range} AND line NOT {range}
+         UNION SELECT return_line FROM payouts WHERE line {range} AND return_line NOT {range}",
+    ),
+];
 
-impl Scope {
-    /// The parameter of the statements, if they have one.
-    pub(in super::super) fn since(self) -> Option<Vec<u8>> {
+/// The tables that the rules read, with the column and the set of their reduction to a slice.
+const TABLES: [(&str, &str, &str); 13] = [
+    ("transactions", "id", "other_transactions"),
+    ("trail", "\"transaction\"", "other_transactions"),
+    ("captures", "\"transaction\"", "other_transactions"),
+    ("refused_voids", "\"transaction\"", "other_transactions"),
+    ("customs", "\"transaction\"", "other_transactions"),
+    ("outbox", "\"transaction\"", "other_transactions"),
+    ("disputes", "\"transaction\"", "other_transactions"),
+    ("slices", "dispute", "other_disputes"),
+    ("evidence", "dispute", "other_disputes"),
+    ("evidence_files", "dispute", "other_disputes"),
+    ("lines", "id", "other_lines"),
+    ("postings", "line", "other_lines"),
+    ("payouts", "line", "other_lines"),
+];
+
+/// Further tables, reduced to the rows that the tables above name: the column, and the IDs.
+const NAMED: [(&str, &str, &str); 4] = [
+    ("authorizations", "pending_payment", "SELECT pending_payment FROM transactions"),
+    ("pending_payments", "id", "SELECT pending_payment FROM transactions"),
+    ("used_links", "pending_payment", "SELECT pending_payment FROM transactions"),
+    (
+        "merchants",
+        "id",
+        "SELECT merchant FROM transactions UNION SELECT merchant FROM lines
+         UNION SELECT merchant FROM payouts",
+    ),
+];
+
+const RANGE: &str = "BETWEEN $1 AND $2";
+
+impl Dialect {
+    /// Selects a set of [`SETS`]. After the first one, PostgreSQL needs the first one as `$3`.
+    pub(super) fn set(self, number: usize) -> String {
+        let mut sql = SETS[number].1.replace("{range}", RANGE);
+        for table in ["trail", "disputes"] {
+            sql = sql
+                .replace(&format!("{{{table}}}"), &self.rows(table, "\"transaction\"", SETS[0].0));
+        }
         match self {
-            Self::Everything => None,
-            Self::Since(id) => Some(id.as_bytes().to_vec()),
+            Self::Postgres if number > 0 => format!("WITH {} {sql}", array(SETS[0].0, 3)),
+            _ => sql,
         }
     }
 
-    /// The `WITH` clause of a statement.
-    pub(super) fn tables(self, dialect: Dialect) -> String {
-        let Self::Since(_) = self else { return String::new() };
-        // A definition must name the stored table that it hides: SQLite needs the schema for this,
-        // PostgreSQL needs none. In PostgreSQL, an array keeps the planner from choosing a join.
-        let (schema, is_one_of): (_, fn(&str) -> String) = match dialect {
-            Dialect::Sqlite => ("main.", |ids| format!("IN (SELECT id FROM {ids})")),
-            Dialect::Postgres => ("", |ids| format!("= ANY (ARRAY(SELECT id FROM {ids}))")),
-        };
-        let mut tables = CHANGED.replace("{stored}", schema);
-        for ids in ["chosen", "chosen_disputes", "chosen_lines"] {
-            tables = tables.replace(&format!("{{in_{ids}}}"), &is_one_of(ids));
-        }
-        tables
+    /// The `WITH` clause of a rule: each definition hides the stored table of the same name. `$1` and
+    /// `$2` are the range. In PostgreSQL, the sets are parameters, too.
+    pub(super) fn tables(self) -> String {
+        let sets = SETS.iter().zip(3..).map(|((name, _), number)| array(name, number));
+        let sets = sets.filter(|_| matches!(self, Self::Postgres));
+        let tables = TABLES
+            .iter()
+            .map(|(table, column, set)| format!("{table} AS ({})", self.rows(table, column, set)));
+        let named = NAMED.iter().map(|(table, column, ids)| {
+            format!(
+                "{table} AS (SELECT * FROM {}{table} WHERE {column} {})",
+                self.schema(),
+                self.is_one_of(ids)
+            )
+        });
+        let all: Vec<_> = sets.chain(tables).chain(named).collect();
+        format!("WITH {} ", all.join(", "))
     }
+
+    /// Selects the rows of a table that belong to the range or to the set.
+    fn rows(self, table: &str, column: &str, set: &str) -> String {
+        let all = format!("SELECT * FROM {}{table} WHERE {column}", self.schema());
+        let others = self.is_one_of(&format!("SELECT id FROM {set}"));
+        format!("{all} {RANGE} UNION ALL {all} {others}")
+    }
+
+    /// A definition must name the stored table that it hides: SQLite needs the schema for this.
+    fn schema(self) -> &'static str {
+        match self {
+            Self::Sqlite => "main.",
+            Self::Postgres => "",
+        }
+    }
+
+    /// In PostgreSQL, an array keeps the planner from choosing a join.
+    fn is_one_of(self, ids: &str) -> String {
+        match self {
+            Self::Sqlite => format!("IN ({ids})"),
+            Self::Postgres => format!("= ANY (ARRAY({ids}))"),
+        }
+    }
+}
+
+/// Defines a set that is a parameter.
+fn array(name: &str, number: usize) -> String {
+    format!("{name} AS MATERIALIZED (SELECT unnest(${number}::bytea[]) AS id)")
 }

@@ -1,76 +1,149 @@
-//! Runs the rules of `check` in PostgreSQL.
+//! `check` in PostgreSQL.
 
 use std::pin::pin;
 
-use common::{postgres::Database, progress::Progress, sql::Columns};
+use common::{
+    postgres::Database,
+    progress::Progress,
+    sql::{Columns, Param},
+};
 use futures_util::TryStreamExt as _;
-use tokio_postgres::GenericClient;
+use payments_domain::Id;
+use tokio_postgres::{GenericClient, types::ToSql};
 
 use super::super::{
     DatabaseConfig,
-    check::{CheckError, Dialect, Findings, Scope, rules, tables},
-    rows,
+    check::{CheckError, Dialect, EachRow, Findings, Scope, Source, run},
 };
 
 /// Begins one snapshot for all statements.
 pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// Nested loops are off, because the rules join whole tables: with old statistics, the planner may
+/// Nested loops are off, because statements join large tables: with old statistics, the planner may
 /// choose a nested loop, whose time grows with the square of the rows.
-pub(in super::super) const PLANNER: &str = "SET LOCAL enable_nestloop = off;
+pub(super) const PLANNER: &str = "SET LOCAL enable_nestloop = off;
     SET LOCAL jit = off";
 
-/// A check with `--since` finds the changes by index, even without statistics.
+/// An index finds the rows of a slice, even without statistics.
 const BY_INDEX: &str = "SET LOCAL enable_seqscan = off";
 
-/// Checks the ledger in one snapshot. Running services can keep using the database.
+/// Selects an ID that is a minute old. Later, no row is added with this ID or a smaller one: the
+/// timeouts of statements end each write sooner. On a replica of the server, too.
+const SETTLED: &str = "SELECT id_of(last_value - 60, 0) FROM id_seconds";
+
+/// Checks the ledger. Running services can keep using the database.
 pub(in super::super) async fn check(
     config: &DatabaseConfig,
     scope: Scope,
     progress: &Progress,
 ) -> Result<(), CheckError> {
     let database = Database::of(config)?;
-    let failed = |error| database.failed(error);
     let session = database.connect().await?;
-    session.batch_execute(SNAPSHOT).await.map_err(failed)?;
-    session.batch_execute(PLANNER).await.map_err(failed)?;
-    if scope.since().is_some() {
-        session.batch_execute(BY_INDEX).await.map_err(failed)?;
-    }
-    let findings = findings(&database, &*session, scope, progress);
+    let findings = findings(&database, &*session, false, scope, progress);
     database.unless_stopped(progress, session.cancel_token(), findings).await??.into_result()
 }
 
-/// Runs the rules in the open transaction of `session`.
+/// Runs the rules. If the session `is_in_transaction`, all snapshots are its own.
 pub(in super::super) async fn findings(
     database: &Database,
     session: &impl GenericClient,
+    is_in_transaction: bool,
     scope: Scope,
     progress: &Progress,
 ) -> Result<Findings, CheckError> {
-    let failed = |error| database.failed(error);
-    let mut findings = Findings::default();
-    progress.begin("tables", tables(scope).map(|_| 1).sum());
-    for table in tables(scope) {
-        let rows = session.query_raw(&(table.select)(), None::<i64>).await.map_err(failed)?;
+    let sets = Default::default();
+    let mut source = Session { database, session, is_in_transaction, sets };
+    run(&mut source, scope, progress).await
+}
+
+struct Session<'s, S> {
+    database: &'s Database,
+    session: &'s S,
+    is_in_transaction: bool,
+    sets: [Vec<Vec<u8>>; 3],
+}
+
+impl<S: GenericClient> Session<'_, S> {
+    /// Passes each row to `each`: a stream, because the rows may not fit into memory.
+    async fn stream(
+        &self,
+        sql: &str,
+        params: &[&(dyn ToSql + Sync)],
+        mut each: impl FnMut(Columns<'_>),
+    ) -> Result<(), CheckError> {
+        let failed = |error| self.database.failed(error);
+        let rows = self.session.query_raw(sql, params.iter().copied()).await.map_err(failed)?;
         let mut rows = pin!(rows);
         while let Some(row) = rows.try_next().await.map_err(failed)? {
-            findings.read(&table, &row);
+            each(Columns::from(&row));
         }
-        progress.advance();
+        Ok(())
     }
-    progress.begin("rules", rules(scope).map(|_| 1).sum());
-    for rule in rules(scope) {
-        let sql = rule.statement(scope, Dialect::Postgres);
-        // A stream, because the rows may not fit into memory.
-        let rows = session.query_raw(&sql, scope.since()).await.map_err(failed)?;
-        let mut rows = pin!(rows);
-        while let Some(row) = rows.try_next().await.map_err(failed)? {
-            let (kept, given) = (row.try_get(1), row.try_get(2));
-            let place = rows::place(&mut Columns::from(&row)).unwrap_or_default();
-            findings.add(rule, place, kept.map_err(failed)?, given.map_err(failed)?);
+}
+
+impl<S: GenericClient> Source for Session<'_, S> {
+    const DIALECT: Dialect = Dialect::Postgres;
+
+    async fn begin(&mut self) -> Result<Id, CheckError> {
+        let begin = if self.is_in_transaction { "" } else { SNAPSHOT };
+        let begin = format!("{begin}; {PLANNER}; {BY_INDEX}");
+        self.session.batch_execute(&begin).await.map_err(|error| self.database.failed(error))?;
+        if self.is_in_transaction {
+            return Ok(Id::MAX);
         }
-        progress.advance();
+        let mut settled = Id::MIN;
+        let each = |mut columns: Columns<'_>| settled = columns.read().unwrap_or(settled);
+        self.stream(SETTLED, &[], each).await?;
+        Ok(settled)
     }
-    Ok(findings)
+
+    async fn end(&mut self) -> Result<(), CheckError> {
+        if !self.is_in_transaction {
+            let ended = self.session.batch_execute("COMMIT").await;
+            ended.map_err(|error| self.database.failed(error))?;
+        }
+        Ok(())
+    }
+
+    async fn choose(
+        &mut self,
+        set: usize,
+        sql: &str,
+        range: &[Param<'_>],
+    ) -> Result<(), CheckError> {
+        let first = (set > 0).then_some(&self.sets[0]);
+        let params = params(range, first);
+        let mut ids = Vec::new();
+        let each = |mut columns: Columns<'_>| ids.extend(columns.read::<Vec<u8>>());
+        self.stream(sql, &params, each).await?;
+        self.sets[set] = ids;
+        Ok(())
+    }
+
+    async fn compare(
+        &mut self,
+        sql: &str,
+        range: &[Param<'_>],
+        each: &mut EachRow<'_>,
+    ) -> Result<(), CheckError> {
+        self.stream(sql, &params(range, &self.sets), each).await
+    }
+
+    async fn select(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        each: &mut EachRow<'_>,
+    ) -> Result<(), CheckError> {
+        self.stream(sql, &self::params(params, None), each).await
+    }
+}
+
+/// Single parameters, and then arrays.
+fn params<'p>(
+    single: &'p [Param<'_>],
+    arrays: impl IntoIterator<Item = &'p Vec<Vec<u8>>>,
+) -> Vec<&'p (dyn ToSql + Sync)> {
+    let single = single.iter().map(|param| param as _);
+    single.chain(arrays.into_iter().map(|array| array as _)).collect()
 }

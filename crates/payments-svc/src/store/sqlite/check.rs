@@ -1,24 +1,22 @@
-//! Runs the rules of `check` in SQLite.
+//! `check` in SQLite.
 
 use std::path::Path;
 
 use common::{
     progress::Progress,
-    sql::Columns,
+    sql::{Columns, Param, bind},
     sqlite::{open_reader, stop_with},
 };
-use rusqlite::{Connection, params_from_iter};
+use payments_domain::Id;
+use rusqlite::Connection;
 
 use super::{
-    super::{
-        check::{CheckError, Dialect, Findings, Rule, Scope, rules, tables},
-        rows,
-    },
+    super::check::{CheckError, Dialect, EachRow, Findings, SETS, Scope, Source, run},
     DATABASE,
 };
 
-/// Checks the ledger in one snapshot. A running service can keep using the store in `data_dir`.
-pub(in super::super) fn check(
+/// Checks the ledger. A running service can keep using the store in `data_dir`.
+pub(in super::super) async fn check(
     data_dir: &Path,
     scope: Scope,
     progress: &Progress,
@@ -26,30 +24,74 @@ pub(in super::super) fn check(
     let mut db = open_reader(&data_dir.join(DATABASE))?;
     stop_with(&mut db, progress, |_| ())?;
     sort_in_files(&db, data_dir)?;
-    findings(&*db.unchecked_transaction()?, scope, progress)?.into_result()
+    findings(&db, scope, progress).await?.into_result()
 }
 
-pub(super) fn findings(
+pub(super) async fn findings(
     db: &Connection,
     scope: Scope,
     progress: &Progress,
-) -> rusqlite::Result<Findings> {
-    let mut findings = Findings::default();
-    progress.begin("tables", tables(scope).map(|_| 1).sum());
-    for table in tables(scope) {
-        let mut statement = db.prepare(&(table.select)())?;
-        let mut rows = statement.query([])?;
+) -> Result<Findings, CheckError> {
+    create_sets(db)?;
+    run(&mut &*db, scope, progress).await
+}
+
+fn create_sets(db: &Connection) -> rusqlite::Result<()> {
+    let set = |(name, _)| {
+        format!(
+            "CREATE TEMP TABLE IF NOT EXISTS {name} (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;"
+        )
+    };
+    db.execute_batch(&SETS.map(set).concat())
+}
+
+impl Source for &Connection {
+    const DIALECT: Dialect = Dialect::Sqlite;
+
+    async fn begin(&mut self) -> Result<Id, CheckError> {
+        self.execute_batch("BEGIN")?;
+        // A write draws its IDs when all before it are written.
+        Ok(Id::MAX)
+    }
+
+    async fn end(&mut self) -> Result<(), CheckError> {
+        Ok(self.execute_batch("COMMIT")?)
+    }
+
+    async fn choose(
+        &mut self,
+        set: usize,
+        sql: &str,
+        range: &[Param<'_>],
+    ) -> Result<(), CheckError> {
+        let (set, _) = SETS[set];
+        self.execute_batch(&format!("DELETE FROM {set}"))?;
+        self.select(&format!("INSERT INTO {set} {sql}"), range, &mut |_| ()).await
+    }
+
+    async fn compare(
+        &mut self,
+        sql: &str,
+        range: &[Param<'_>],
+        each: &mut EachRow<'_>,
+    ) -> Result<(), CheckError> {
+        self.select(sql, range, each).await
+    }
+
+    async fn select(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        each: &mut EachRow<'_>,
+    ) -> Result<(), CheckError> {
+        let mut statement = self.prepare(sql)?;
+        bind(&mut statement, params)?;
+        let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
-            findings.read(&table, row);
+            each(Columns::from(row));
         }
-        progress.advance();
+        Ok(())
     }
-    progress.begin("rules", rules(scope).map(|_| 1).sum());
-    for rule in rules(scope) {
-        run(db, rule, scope, &mut findings)?;
-        progress.advance();
-    }
-    Ok(findings)
 }
 
 /// Large sorts use files in the data directory, because memory is limited, and a container may have
@@ -61,64 +103,47 @@ pub(in super::super) fn sort_in_files(db: &Connection, data_dir: &Path) -> rusql
     db.pragma_update(None, "temp_store", "file")
 }
 
-fn run(
-    db: &Connection,
-    rule: &Rule,
-    scope: Scope,
-    findings: &mut Findings,
-) -> rusqlite::Result<()> {
-    let mut statement = db.prepare(&rule.statement(scope, Dialect::Sqlite))?;
-    let mut rows = statement.query(params_from_iter(scope.since()))?;
-    while let Some(row) = rows.next()? {
-        let place = rows::place(&mut Columns::from(row))?;
-        findings.add(rule, place, row.get(1)?, row.get_ref(2)?.as_str()?);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use payments_domain::Id;
     use rusqlite::Row;
 
     use super::*;
-    use crate::store::sqlite::tests::database;
+    use crate::store::{check::statements, sqlite::tests::database};
 
     /// A step of a query plan: its number, the number of its parent step, its text.
     type Step = (i64, i64, String);
 
-    fn plan(db: &Connection, sql: &str, scope: Scope) -> Vec<Step> {
+    fn plan(db: &Connection, sql: &str) -> Vec<Step> {
         let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let step = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(3)?));
-        let steps = statement.query_map(params_from_iter(scope.since()), step);
-        steps.unwrap().collect::<Result<_, _>>().unwrap()
+        statement.raw_query().mapped(step).collect::<Result<_, _>>().unwrap()
     }
 
-    /// Whether a step inside a loop scans a table instead of using an index.
+    /// Whether a step inside a loop, or a subquery for each row, scans a table instead of using an index.
     fn is_quadratic(plan: &[Step]) -> bool {
         let is_loop = |step: &str| step.starts_with("SCAN") || step.starts_with("SEARCH");
-        plan.iter().any(|(number, parent, step)| {
-            let outer =
-                |(before, of, outer): &Step| of == parent && before < number && is_loop(outer);
-            step.contains("CORRELATED") || step.starts_with("SCAN") && plan.iter().any(outer)
+        plan.iter().filter(|(_, _, step)| step.starts_with("SCAN")).any(|(number, parent, _)| {
+            plan.iter().any(|(before, of, outer)| {
+                of == parent && before < number && is_loop(outer)
+                    || before == parent && outer.contains("CORRELATED")
+            })
         })
     }
 
     #[test]
     fn no_rule_scans_a_table_inside_a_loop() {
         let db = database();
-        for scope in [Scope::Everything, Scope::Since(Id::MIN)] {
-            for rule in rules(scope) {
-                let plan = plan(&db, &rule.statement(scope, Dialect::Sqlite), scope);
-                assert!(!is_quadratic(&plan), "{}: {plan:#?}", rule.name);
-            }
+        create_sets(&db).unwrap();
+        for (name, sql) in statements(Dialect::Sqlite) {
+            let plan = plan(&db, &sql);
+            assert!(!is_quadratic(&plan), "{name}: {plan:#?}");
         }
         for quadratic in [
             "SELECT id, (SELECT sum(balance) FROM lines WHERE \"transaction\" = transactions.id)
              FROM transactions",
             "SELECT 1 FROM transactions, lines WHERE balance < captured",
         ] {
-            assert!(is_quadratic(&plan(&db, quadratic, Scope::Everything)), "{quadratic}");
+            assert!(is_quadratic(&plan(&db, quadratic)), "{quadratic}");
         }
     }
 }

@@ -476,7 +476,7 @@ async fn a_run_pays_every_positive_balance_once() {
         }
         assert_eq!(pay_out(&store, run).await, payouts);
     }
-    super::check(dir.path(), Scope::Everything, &Progress::new("check")).unwrap();
+    super::check(dir.path(), Scope::ALL, &Progress::new("check")).await.unwrap();
     store.close().await;
 }
 
@@ -541,6 +541,6 @@ async fn a_line_whose_postings_do_not_sum_to_zero_is_not_written() {
         tokio::join!(store.write(Actor::SYSTEM, Unbalanced), store.write(Actor::SYSTEM, name()));
     assert!(unbalanced.is_err());
     assert!(created.unwrap().is_ok());
-    super::check(dir.path(), Scope::Everything, &Progress::new("check")).unwrap();
+    super::check(dir.path(), Scope::ALL, &Progress::new("check")).await.unwrap();
     store.close().await;
 }

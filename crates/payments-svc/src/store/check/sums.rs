@@ -1,0 +1,101 @@
+//! The balances of merchants and the totals of their days, which are sums of all lines. Lines never
+//! change, so they are added up slice by slice. Needs about 100 bytes for each merchant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::sql::{Columns, Stored as _};
+use payments_domain::Id;
+
+use super::{CheckError, Disagreement, Findings, run::Source};
+
+const BALANCES: &str = "a merchant's balance is the sum of its lines";
+const TOTALS: &str = "the totals of a merchant's days are the sum of its counted lines";
+
+/// The last line that is in the totals of days.
+const COUNTED: &str = "SELECT through FROM day_cursors ORDER BY number DESC LIMIT 1";
+
+const LINES: &str = "SELECT merchant, CAST(sum(balance) AS bigint) FROM lines
+     WHERE id BETWEEN $1 AND $2 GROUP BY merchant";
+const COUNTED_LINES: &str = "SELECT merchant, CAST(sum(balance + fee) AS bigint) FROM lines
+     WHERE id BETWEEN $1 AND $2 AND kind IN ('capture', 'refund') GROUP BY merchant";
+
+const STORED_BALANCES: &str =
+    "SELECT merchant, CAST(sum(balance) AS bigint) FROM balances GROUP BY merchant";
+const STORED_TOTALS: &str =
+    "SELECT merchant, CAST(sum(amount) AS bigint) FROM day_totals GROUP BY merchant";
+
+#[derive(Debug)]
+pub(super) struct Sums {
+    balances: BTreeMap<Id, i128>,
+    totals: BTreeMap<Id, i128>,
+    /// The last line that the totals had when the check began.
+    counted: Id,
+}
+
+impl Sums {
+    pub(super) async fn begin(source: &mut impl Source) -> Result<Self, CheckError> {
+        let counted = counted(source).await?;
+        Ok(Self { balances: BTreeMap::new(), totals: BTreeMap::new(), counted })
+    }
+
+    /// Adds the lines with these IDs.
+    pub(super) async fn add(
+        &mut self,
+        source: &mut impl Source,
+        [from, through]: [Id; 2],
+    ) -> Result<(), CheckError> {
+        let counted = [from, through.min(self.counted)];
+        add(source, LINES, &[from, through], &mut self.balances).await?;
+        add(source, COUNTED_LINES, &counted, &mut self.totals).await
+    }
+
+    /// Compares the sums with the stored ones, in the snapshot of the last slice.
+    pub(super) async fn compare(
+        mut self,
+        source: &mut impl Source,
+        findings: &mut Findings,
+    ) -> Result<(), CheckError> {
+        let since = [self.counted.successor(), counted(source).await?];
+        add(source, COUNTED_LINES, &since, &mut self.totals).await?;
+        for (rule, sql, expected) in
+            [(TOTALS, STORED_TOTALS, self.totals), (BALANCES, STORED_BALANCES, self.balances)]
+        {
+            let mut stored = BTreeMap::new();
+            add(source, sql, &[], &mut stored).await?;
+            let merchants: BTreeSet<_> = stored.keys().chain(expected.keys()).collect();
+            for merchant in merchants {
+                let [stored, expected] =
+                    [&stored, &expected].map(|sums| sums.get(merchant).copied().unwrap_or(0));
+                if stored != expected {
+                    let [stored, expected] = [stored, expected].map(|sum| sum.to_string());
+                    let row = merchant.to_string();
+                    findings.push(Disagreement { rule, row, stored, expected });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn counted(source: &mut impl Source) -> Result<Id, CheckError> {
+    let mut counted = Id::MIN;
+    let each = &mut |mut columns: Columns<'_>| counted = columns.read().unwrap_or(counted);
+    source.select(COUNTED, &[], each).await?;
+    Ok(counted)
+}
+
+/// Adds the second column to the sum of the merchant in the first one. Leaves out a row that cannot
+/// be read, because it is a finding already.
+async fn add(
+    source: &mut impl Source,
+    sql: &str,
+    range: &[Id],
+    sums: &mut BTreeMap<Id, i128>,
+) -> Result<(), CheckError> {
+    let each = &mut |mut columns: Columns<'_>| {
+        if let (Ok(merchant), Ok(sum)) = (columns.read(), columns.read::<i64>()) {
+            *sums.entry(merchant).or_default() += i128::from(sum);
+        }
+    };
+    source.select(sql, &range.iter().map(Id::param).collect::<Vec<_>>(), each).await
+}
