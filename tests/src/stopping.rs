@@ -111,7 +111,9 @@ pub async fn hang_up_import(import: Command, database: &Database, service: &str)
 }
 
 fn is_progress(line: &str) -> bool {
-    line.ends_with(": preparing") || line.contains("/s")
+    line.split_once(": ").is_some_and(|(_, rest)| {
+        rest == "preparing" || rest.starts_with(|first: char| first.is_ascii_digit())
+    })
 }
 
 /// The most runs of a command until a signal has stopped one.

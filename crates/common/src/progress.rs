@@ -1,7 +1,6 @@
 //! Subcommands that may take long: they show their progress, and stop cleanly on Ctrl-C.
 //!
-//! 1. A bar on a terminal shows the rate and the time left. If standard error is no terminal, it
-//!    gets a line every ten seconds instead, so a log stays short. A command that is faster prints
+//! 1. Standard error gets a line every ten seconds, with the time left. A command that is faster prints
 //!    nothing.
 //! 2. SIGINT, SIGTERM and SIGHUP ask the command to stop. It stops where everything that it leaves behind is
 //!    complete, and the process ends with exit code 130. A second signal ends the process at once.
@@ -9,17 +8,15 @@
 //!    example, which notices the request with the help of `sqlite::stop_with`.
 
 use std::{
-    fmt::{self, Display},
+    fmt::Display,
     io,
     process::{self, ExitCode, Termination},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
 };
 
-use indicatif::{
-    HumanCount, HumanDuration, HumanFloatCount, ProgressBar, ProgressDrawTarget, ProgressState,
-    ProgressStyle,
-};
+use humantime::format_duration;
 use tokio::{
     runtime::Builder,
     time::{Instant, interval_at},
@@ -35,13 +32,8 @@ use crate::{
 /// Exit code of a command that was stopped: 128 and the number of SIGINT, as a shell reports it.
 const INTERRUPTED: u8 = 130;
 
-/// Interval of the lines if standard error is no terminal.
-const LINE_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Interval of the updates of the bar while the position does not change.
-const BAR_INTERVAL: Duration = Duration::from_millis(250);
-
-const BAR: &str = "{prefix}: {wide_bar} {human_pos} of {human_len} {msg}, {speed}";
+/// Interval of the lines.
+const INTERVAL: Duration = Duration::from_secs(10);
 
 /// The command was asked to stop.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +45,18 @@ impl Fatal for Interrupted {}
 /// The progress of a command, and the request to stop it. Clones share both.
 #[derive(Debug, Clone)]
 pub struct Progress {
-    bar: ProgressBar,
+    name: &'static str,
+    part: Arc<Mutex<Option<Part>>>,
     stop: CancellationToken,
+}
+
+/// A part of a command: units of work.
+#[derive(Debug)]
+struct Part {
+    unit: &'static str,
+    total: u64,
+    done: u64,
+    begun: Instant,
 }
 
 /// Runs the subcommand `name`. Its result becomes the exit code. An error becomes one line on standard
@@ -66,7 +68,6 @@ pub fn run<T: Termination, E: Fatal>(
     let progress = Progress::new(name);
     or_exit(watch(progress.clone()));
     let result = work(&progress);
-    progress.bar.finish_and_clear();
     let error = match result {
         Ok(result) => return result.report(),
         Err(error) => error,
@@ -92,11 +93,10 @@ fn watch(progress: Progress) -> io::Result<()> {
         }
     };
     let show = async move {
-        let interval = if progress.bar.is_hidden() { LINE_INTERVAL } else { BAR_INTERVAL };
-        let mut ticks = interval_at(Instant::now() + interval, interval);
+        let mut ticks = interval_at(Instant::now() + INTERVAL, INTERVAL);
         loop {
             ticks.tick().await;
-            progress.show();
+            progress.print(&progress.line());
         }
     };
     let both = async move {
@@ -109,32 +109,30 @@ fn watch(progress: Progress) -> io::Result<()> {
 impl Progress {
     /// Progress of the subcommand `name`.
     pub fn new(name: &'static str) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let bar = bar.with_prefix(name);
-        if let Ok(style) = ProgressStyle::with_template(BAR) {
-            let write = |state: &ProgressState, out: &mut dyn fmt::Write| {
-                let _ = out.write_str(&speed(state.per_sec(), state.eta()));
-            };
-            bar.set_style(style.with_key("speed", write));
-        }
-        Self { bar, stop: CancellationToken::new() }
+        Self { name, part: Arc::default(), stop: CancellationToken::new() }
+    }
+
+    fn part(&self) -> MutexGuard<'_, Option<Part>> {
+        self.part.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a part of the command that has `total` units of work.
     pub fn begin(&self, unit: &'static str, total: u64) {
-        self.bar.reset();
-        self.bar.set_length(total);
-        self.bar.set_message(unit);
+        *self.part() = Some(Part { unit, total, done: 0, begun: Instant::now() });
     }
 
     /// One more unit of work is done.
     pub fn advance(&self) {
-        self.bar.inc(1);
+        if let Some(part) = &mut *self.part() {
+            part.done += 1;
+        }
     }
 
     /// So many units of work are done.
     pub fn set(&self, done: u64) {
-        self.bar.set_position(done);
+        if let Some(part) = &mut *self.part() {
+            part.done = done;
+        }
     }
 
     /// Asks the command to stop, for this reason.
@@ -161,46 +159,31 @@ impl Progress {
         self.stop.run_until_cancelled(work).await.ok_or(Interrupted)
     }
 
-    /// Runs `print`, which writes to the terminal, without the bar.
-    pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.bar.suspend(print)
-    }
-
-    /// Prints a line on standard error, above the bar.
+    /// Prints a line on standard error.
+    #[expect(clippy::print_stderr, reason = "subcommands have no log")]
     pub fn print(&self, line: &dyn Display) {
-        self.bar.suspend(|| print_line(line));
-    }
-
-    fn show(&self) {
-        if self.bar.is_hidden() {
-            print_line(&self.line());
-        } else {
-            self.bar.tick();
-        }
+        eprintln!("{line}");
     }
 
     fn line(&self) -> String {
-        let name = self.bar.prefix();
-        let Some(total) = self.bar.length() else { return format!("{name}: preparing") };
-        let (done, total) = (HumanCount(self.bar.position()), HumanCount(total));
-        let speed = speed(self.bar.per_sec(), self.bar.eta());
-        format!("{name}: {done} of {total} {}, {speed}", self.bar.message())
+        let name = self.name;
+        match &*self.part() {
+            None => format!("{name}: preparing"),
+            Some(Part { unit, total, done, begun }) => {
+                let left = time_left(*total, *done, begun.elapsed());
+                let left = left.map(|left| format!(", {} left", format_duration(left)));
+                let left = left.unwrap_or_default();
+                format!("{name}: {done} of {total} {unit}{left}")
+            }
+        }
     }
 }
 
-fn speed(per_second: f64, left: Duration) -> String {
-    let rate = HumanFloatCount(per_second);
-    // The estimate is zero as long as nothing is done.
-    if left.is_zero() {
-        format!("{rate:.1}/s")
-    } else {
-        format!("{rate:.1}/s, {} left", HumanDuration(left))
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "subcommands have no log")]
-fn print_line(line: &dyn Display) {
-    eprintln!("{line}");
+/// The time that the rest takes at the speed until now, in seconds. `None` before any is done.
+fn time_left(total: u64, done: u64, elapsed: Duration) -> Option<Duration> {
+    let left = u128::from(total.saturating_sub(done));
+    let seconds = (elapsed.as_millis() * left).checked_div(u128::from(done) * 1000)?;
+    u64::try_from(seconds).ok().map(Duration::from_secs)
 }
 
 #[cfg(test)]
@@ -208,17 +191,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_shows_the_position_the_rate_and_the_time_left() {
+    fn a_line_shows_the_position_and_the_time_left() {
         let progress = Progress::new("import");
         assert_eq!(progress.line(), "import: preparing");
         progress.begin("rows", 1_200_000);
-        assert_eq!(progress.line(), "import: 0 of 1,200,000 rows, 0/s");
-        assert_eq!(speed(61_234.56, Duration::from_secs(20)), "61,234.6/s, 20 seconds left");
+        assert_eq!(progress.line(), "import: 0 of 1200000 rows");
         progress.set(1_000);
-        assert!(progress.line().starts_with("import: 1,000 of 1,200,000 rows, "));
+        assert!(progress.line().starts_with("import: 1000 of 1200000 rows, "));
         progress.begin("rules", 45);
         progress.advance();
-        assert!(progress.line().starts_with("import: 1 of 45 rules, "), "{}", progress.line());
+        assert_eq!(progress.line(), "import: 1 of 45 rules, 0s left");
+    }
+
+    #[test]
+    fn the_time_left_follows_from_the_speed() {
+        let left = |done| time_left(1000, done, Duration::from_secs(10)).map(|left| left.as_secs());
+        assert_eq!(left(0), None);
+        assert_eq!([1, 500, 1000, 2000].map(left), [9990, 10, 0, 0].map(Some));
     }
 
     #[tokio::test]

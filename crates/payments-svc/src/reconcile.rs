@@ -200,7 +200,7 @@ impl<'a> Report<'a> {
     ) -> Result<(), ReconcileError> {
         for difference in differences {
             if self.count == 0 {
-                self.progress.suspend(|| self.differences.write_record(HEADER))?;
+                self.differences.write_record(HEADER)?;
             }
             self.count = self.count.saturating_add(1);
             let Difference { kind, line, reference, transaction, here, there } = difference;
@@ -209,7 +209,7 @@ impl<'a> Report<'a> {
             // The reference is text of the acquirer. The other texts are ours, or quoted.
             let reference = formula::escape(&reference);
             let columns = [kind.name(), &line, &reference, &transaction, &here, &there];
-            self.progress.suspend(|| self.differences.write_record(columns))?;
+            self.differences.write_record(columns)?;
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ impl<'a> Report<'a> {
     /// Prints the sums.
     fn finish(mut self) -> Result<ExitCode, ReconcileError> {
         let Self { scope, progress, count, rows, others, .. } = self;
-        progress.suspend(|| self.differences.flush()).map_err(csv::Error::from)?;
+        self.differences.flush().map_err(csv::Error::from)?;
         progress.print(&format_args!("reconcile: {count} differences, {rows} rows"));
         if others > 0 {
             progress.print(&format_args!("reconcile: {others} rows of other categories"));

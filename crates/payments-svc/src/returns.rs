@@ -256,7 +256,7 @@ impl<'a> Run<'a> {
     /// Prints what is not booked.
     fn name(&mut self, line: u64, id: &str, problem: &Problem) -> Result<(), ReturnsError> {
         if self.named == 0 {
-            self.progress.suspend(|| self.problems.write_record(HEADER))?;
+            self.problems.write_record(HEADER)?;
         }
         self.named = self.named.saturating_add(1);
         // The ID is text of the file. The other texts are ours, or quoted.
@@ -267,11 +267,11 @@ impl<'a> Run<'a> {
         };
         let Problem { kind, here, there } = problem;
         let columns = [kind.name(), &line.to_string(), &id, here, there];
-        Ok(self.progress.suspend(|| self.problems.write_record(columns))?)
+        Ok(self.problems.write_record(columns)?)
     }
 
     fn finish(mut self) -> Result<ExitCode, ReturnsError> {
-        self.progress.suspend(|| self.problems.flush()).map_err(csv::Error::from)?;
+        self.problems.flush().map_err(csv::Error::from)?;
         let Self { progress, booked, already_booked, others, named, .. } = self;
         progress.print(&format_args!(
             "returns: {booked} booked, {already_booked} already booked, {named} not booked"

@@ -213,7 +213,7 @@ async fn sighup_stops_an_import_but_not_under_nohup() {
 }
 
 #[tokio::test]
-async fn a_command_without_a_terminal_prints_a_line_every_ten_seconds() {
+async fn a_command_prints_a_line_every_ten_seconds() {
     let (place, database) = source_and_target().await;
     // With these two tables, the import takes between eleven and twenty seconds.
     let rows = "SELECT (SELECT count(*) FROM trail) + (SELECT count(*) FROM lines)";
@@ -224,16 +224,15 @@ async fn a_command_without_a_terminal_prints_a_line_every_ten_seconds() {
     let stderr = String::from_utf8(ended.stderr).unwrap();
     assert!(ended.status.success(), "{stderr}");
     let words: Vec<_> = stderr.lines().next().unwrap().split_whitespace().collect();
-    let ["import:", done, "of", total, "rows,", rate, .., "left"] = *words else {
+    let ["import:", done, "of", total, "rows,", .., "left"] = *words else {
         panic!("{stderr}");
     };
-    let number = |text: &str| text.replace(',', "").parse::<u32>().unwrap();
-    assert!(0 < number(done) && number(done) < number(total), "{stderr}");
-    assert!(rate.ends_with("/s,"), "{stderr}");
+    let [done, total] = [done, total].map(|number| number.parse::<u32>().unwrap());
+    assert!(0 < done && done < total, "{stderr}");
 }
 
 #[tokio::test]
-async fn a_terminal_shows_a_bar_and_sends_interrupts() {
+async fn a_terminal_shows_the_line_and_sends_interrupts() {
     let (place, database) = source_and_target().await;
     slow_down(&database, &["merchants"], 3_600_000);
     let command = import(&place, &database);
@@ -259,7 +258,7 @@ async fn a_terminal_shows_a_bar_and_sends_interrupts() {
             shown += &String::from_utf8_lossy(&bytes[..length]);
         }
     };
-    read(" rows, ").await;
+    read(" rows").await;
     keys.write_all(b"\x03").await.unwrap();
     read("error: interrupted: nothing was imported").await;
     let status = timeout(DEADLINE, terminal.wait()).await.unwrap().unwrap();
