@@ -349,7 +349,6 @@ impl Payments {
 
     /// Asks an acquirer what became of the payments that it or the customer has not answered in
     /// time, and concludes them. If the acquirer does not answer, a payment stays pending.
-    /// Payments without an acquirer belong to the sandbox.
     pub(crate) async fn settle_unanswered(&self, acquirer: AcquirerName) -> Result<(), StoreError> {
         // By then, the request that waits for the acquirer has timed out.
         let age = self.acquirers.timeout * 2;
@@ -358,9 +357,7 @@ impl Payments {
             let page = self.store.unanswered_payments(age, after).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
-            let own = page.into_iter().filter(|unanswered| {
-                unanswered.authorization.acquirer.unwrap_or(AcquirerName::Sandbox) == acquirer
-            });
+            let own = page.into_iter().filter(|unanswered| acquirer_of(unanswered) == acquirer);
             stream::iter(own)
                 .map(async |unanswered| self.settle(unanswered).await)
                 .buffer_unordered(QUESTIONS_AT_ONCE)
@@ -370,10 +367,11 @@ impl Payments {
     }
 
     pub(super) async fn settle(&self, unanswered: UnansweredPayment) -> Result<(), StoreError> {
+        let asking = &self.asking[acquirer_of(&unanswered) as usize];
         let UnansweredPayment { id, authorization } = unanswered;
         let answer = self.acquirers.ask(&authorization, now()).await;
         let answer = answer.map_err(|error| Unanswered(id, error));
-        let conclusion = match self.asking.observe(answer) {
+        let conclusion = match asking.observe(answer) {
             Some(AuthorizationState::Outcome(acquirer_outcome)) => {
                 Conclusion::Found(acquirer_outcome)
             }
@@ -392,6 +390,11 @@ impl Payments {
         }
         Ok(())
     }
+}
+
+/// A payment without an acquirer belongs to the sandbox.
+fn acquirer_of(payment: &UnansweredPayment) -> AcquirerName {
+    payment.authorization.acquirer.unwrap_or(AcquirerName::Sandbox)
 }
 
 /// Refuses an amount that the acquirer never moves, before it is asked.

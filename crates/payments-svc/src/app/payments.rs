@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use common::{aside::Aside, limits::Budget, outage::Outage, telemetry::trace};
 use payments_domain::{
-    Actor, Pricing,
+    AcquirerName, Actor, Pricing,
     write::{Action, Answer, Group, KeyedRequest, Row},
 };
 use tokio::task::JoinHandle;
@@ -38,8 +38,8 @@ pub(crate) struct Payments {
     pub(super) in_flight: Arc<Budget>,
     /// Payments and card checks that continue even if their callers disconnect.
     under_way: TaskTracker,
-    /// Of questions for the outcome of a payment.
-    pub(super) asking: Outage,
+    /// Of questions for the outcome of a payment, by acquirer.
+    pub(super) asking: [Outage; AcquirerName::ALL.len()],
     pub(super) defaults: Defaults,
     /// Sends webhooks.
     pub(super) sender: Arc<Sender>,
@@ -65,7 +65,7 @@ impl Payments {
             report_metrics,
             in_flight,
             under_way,
-            asking: Outage::of("asking for the outcome of a payment"),
+            asking: AcquirerName::ALL.map(|_| Outage::of("asking for the outcome of a payment")),
             defaults,
             sender,
         }
