@@ -343,7 +343,8 @@ async fn a_long_list_of_disagreements_is_truncated() {
     assert!(!agrees);
     let rule = "the lines of a transaction are its captures";
     assert_eq!(report.lines().filter(|line| line.starts_with(rule)).count(), 101, "{report}");
-    assert!(report.contains(" more\n"), "{report}");
+    let counted = |line: &str| line.starts_with(rule) && line.ends_with(" more");
+    assert!(report.lines().any(counted), "{report}");
 }
 
 #[tokio::test]
