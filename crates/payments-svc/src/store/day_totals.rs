@@ -15,7 +15,8 @@ use super::{Store, StoreError};
 const LINES: Param<'static> = Param::Int(2000);
 
 /// The last line that is counted.
-const CURSOR: &str = "SELECT number, through FROM day_cursors ORDER BY number DESC LIMIT 1";
+pub(super) const CURSOR: &str =
+    "SELECT number, through FROM day_cursors ORDER BY number DESC LIMIT 1";
 
 /// Lines after `$1` and up to `$2`, at most `$3`.
 const LINES_TO_COUNT: &str = "lines WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3";

@@ -333,7 +333,7 @@ pub(super) fn payout_run(run: &PayoutRun) -> [Param<'_>; 3] {
     [run.day.param(), run.test.param(), run.format.param()]
 }
 
-/// Reads one column as text: an ID, or the code of a currency.
+/// Reads one column as text: an ID, the code of a currency, or the digits of bytes that are no ID.
 pub(super) fn place(columns: &mut Columns<'_>) -> Read<String> {
     columns.read_as(|place: Place| Ok::<_, BadCell>(place.0))
 }
@@ -349,7 +349,9 @@ impl Stored for Place {
 
     fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
         match cell {
-            Cell::Bytes(_) => Id::of(cell).map(|id| Self(id.to_string())),
+            Cell::Bytes(bytes) => {
+                Ok(Self(Id::of(cell).map_or_else(|_| hex::encode(bytes), |id| id.to_string())))
+            }
             cell => String::of(cell).map(Self),
         }
     }

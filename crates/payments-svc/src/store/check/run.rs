@@ -15,9 +15,9 @@ use super::{
 };
 
 /// The maximum number of rows of a table that are read in one snapshot.
-const PAGE: u32 = 10_000;
+const PAGE: u32 = if cfg!(test) { 3 } else { 10_000 };
 
-/// An ID after `$1`: the one of the transaction, or of the line, so many further.
+/// Selects the ID of the transaction or of the line that is `$2` rows after `$1`: the smaller one.
 const BOUND: &str = "SELECT id FROM (
          SELECT id FROM (SELECT id FROM transactions WHERE id >= $1 ORDER BY id LIMIT 1 OFFSET $2) AS paid
          UNION SELECT id FROM (SELECT id FROM lines WHERE id >= $1 ORDER BY id LIMIT 1 OFFSET $2) AS booked
@@ -41,19 +41,12 @@ pub(in super::super) trait Source {
         range: &[Param<'_>],
     ) -> Result<(), CheckError>;
 
-    /// Passes each row of the statement of a rule to `each`.
-    async fn compare(
-        &mut self,
-        sql: &str,
-        range: &[Param<'_>],
-        each: &mut EachRow<'_>,
-    ) -> Result<(), CheckError>;
-
-    /// Passes each row of another statement to `each`.
+    /// Passes each row of a statement, which reads the first `sets` of [`SETS`], to `each`.
     async fn select(
-        &mut self,
+        &self,
         sql: &str,
         params: &[Param<'_>],
+        sets: usize,
         each: &mut EachRow<'_>,
     ) -> Result<(), CheckError>;
 }
@@ -93,18 +86,18 @@ pub(in super::super) async fn run(
     // The last slice ends at no ID. In its snapshot, the sums of all slices are those of all lines.
     if let Some(sums) = sums {
         let rule = &ledger::EVERY_BALANCE;
-        let add = &mut |columns: Columns<'_>| findings.add(rule, columns);
-        source.select(&rule.statement(""), &[], add).await?;
+        let sql = rule.statement("");
+        source.select(&sql, &[], 0, &mut |columns| findings.add(rule, columns)).await?;
         sums.compare(source, &mut findings).await?;
     }
     source.end().await?;
     Ok(findings)
 }
 
-async fn bound(source: &mut impl Source, from: Id, further: u32) -> Result<Option<Id>, CheckError> {
+async fn bound(source: &impl Source, from: Id, further: u32) -> Result<Option<Id>, CheckError> {
     let mut bound = None;
     let each = &mut |mut columns: Columns<'_>| bound = columns.read().ok();
-    source.select(BOUND, &[from.param(), further.param()], each).await?;
+    source.select(BOUND, &[from.param(), further.param()], 0, each).await?;
     Ok(bound)
 }
 
@@ -120,8 +113,8 @@ async fn check_slice<S: Source>(
     }
     let tables = S::DIALECT.tables();
     for rule in rules() {
-        let add = &mut |columns: Columns<'_>| findings.add(rule, columns);
-        source.compare(&rule.statement(&tables), &range, add).await?;
+        let sql = rule.statement(&tables);
+        source.select(&sql, &range, SETS.len(), &mut |columns| findings.add(rule, columns)).await?;
     }
     Ok(())
 }
@@ -149,12 +142,11 @@ async fn read_tables(
                 }
                 findings.read(&table, columns);
             };
-            source.select(&sql, params, read).await?;
+            source.select(&sql, params, 0, read).await?;
             if table.table == transactions::STATES {
                 let rule = &transactions::STATE;
-                let add = &mut |columns: Columns<'_>| findings.add(rule, columns);
                 let sql = rule.statement("").replace("{page}", &page);
-                source.select(&sql, params, add).await?;
+                source.select(&sql, params, 0, &mut |columns| findings.add(rule, columns)).await?;
             }
             source.end().await?;
             if next.is_none() || next == from {

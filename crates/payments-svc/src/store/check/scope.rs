@@ -2,7 +2,7 @@
 
 use payments_domain::Id;
 
-/// What a check reads.
+/// The rows of a check, and the size of its snapshots.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scope {
     /// Only what changed after this ID: new transactions, and transactions with a new line or

@@ -3,16 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::sql::{Columns, Stored as _};
-use payments_domain::Id;
+use common::sql::{Columns, Group as _, Stored as _};
+use payments_domain::{Id, write::DayCursor};
 
-use super::{CheckError, Disagreement, Findings, run::Source};
+use super::{super::day_totals::CURSOR, CheckError, Disagreement, Findings, run::Source};
 
 const BALANCES: &str = "a merchant's balance is the sum of its lines";
 const TOTALS: &str = "the totals of a merchant's days are the sum of its counted lines";
-
-/// The last line that is in the totals of days.
-const COUNTED: &str = "SELECT through FROM day_cursors ORDER BY number DESC LIMIT 1";
 
 const LINES: &str = "SELECT merchant, CAST(sum(balance) AS bigint) FROM lines
      WHERE id BETWEEN $1 AND $2 GROUP BY merchant";
@@ -33,7 +30,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) async fn begin(source: &mut impl Source) -> Result<Self, CheckError> {
+    pub(super) async fn begin(source: &impl Source) -> Result<Self, CheckError> {
         let counted = counted(source).await?;
         Ok(Self { balances: BTreeMap::new(), totals: BTreeMap::new(), counted })
     }
@@ -41,7 +38,7 @@ impl Sums {
     /// Adds the lines with these IDs.
     pub(super) async fn add(
         &mut self,
-        source: &mut impl Source,
+        source: &impl Source,
         [from, through]: [Id; 2],
     ) -> Result<(), CheckError> {
         let counted = [from, through.min(self.counted)];
@@ -52,7 +49,7 @@ impl Sums {
     /// Compares the sums with the stored ones, in the snapshot of the last slice.
     pub(super) async fn compare(
         mut self,
-        source: &mut impl Source,
+        source: &impl Source,
         findings: &mut Findings,
     ) -> Result<(), CheckError> {
         let since = [self.counted.successor(), counted(source).await?];
@@ -77,17 +74,20 @@ impl Sums {
     }
 }
 
-async fn counted(source: &mut impl Source) -> Result<Id, CheckError> {
+/// The last line that is in the totals of days.
+async fn counted(source: &impl Source) -> Result<Id, CheckError> {
     let mut counted = Id::MIN;
-    let each = &mut |mut columns: Columns<'_>| counted = columns.read().unwrap_or(counted);
-    source.select(COUNTED, &[], each).await?;
+    let each = &mut |mut columns: Columns<'_>| {
+        counted = DayCursor::read(&mut columns).map_or(counted, |cursor| cursor.through);
+    };
+    source.select(CURSOR, &[], 0, each).await?;
     Ok(counted)
 }
 
 /// Adds the second column to the sum of the merchant in the first one. Leaves out a row that cannot
 /// be read, because it is a finding already.
 async fn add(
-    source: &mut impl Source,
+    source: &impl Source,
     sql: &str,
     range: &[Id],
     sums: &mut BTreeMap<Id, i128>,
@@ -97,5 +97,5 @@ async fn add(
             *sums.entry(merchant).or_default() += i128::from(sum);
         }
     };
-    source.select(sql, &range.iter().map(Id::param).collect::<Vec<_>>(), each).await
+    source.select(sql, &range.iter().map(Id::param).collect::<Vec<_>>(), 0, each).await
 }

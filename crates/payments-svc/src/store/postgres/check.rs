@@ -63,24 +63,6 @@ struct Session<'s, S> {
     sets: [Vec<Vec<u8>>; 3],
 }
 
-impl<S: GenericClient> Session<'_, S> {
-    /// Passes each row to `each`: a stream, because the rows may not fit into memory.
-    async fn stream(
-        &self,
-        sql: &str,
-        params: &[&(dyn ToSql + Sync)],
-        mut each: impl FnMut(Columns<'_>),
-    ) -> Result<(), CheckError> {
-        let failed = |error| self.database.failed(error);
-        let rows = self.session.query_raw(sql, params.iter().copied()).await.map_err(failed)?;
-        let mut rows = pin!(rows);
-        while let Some(row) = rows.try_next().await.map_err(failed)? {
-            each(Columns::from(&row));
-        }
-        Ok(())
-    }
-}
-
 impl<S: GenericClient> Source for Session<'_, S> {
     const DIALECT: Dialect = Dialect::Postgres;
 
@@ -92,8 +74,8 @@ impl<S: GenericClient> Source for Session<'_, S> {
             return Ok(Id::MAX);
         }
         let mut settled = Id::MIN;
-        let each = |mut columns: Columns<'_>| settled = columns.read().unwrap_or(settled);
-        self.stream(SETTLED, &[], each).await?;
+        let each = &mut |mut columns: Columns<'_>| settled = columns.read().unwrap_or(settled);
+        self.select(SETTLED, &[], 0, each).await?;
         Ok(settled)
     }
 
@@ -111,39 +93,30 @@ impl<S: GenericClient> Source for Session<'_, S> {
         sql: &str,
         range: &[Param<'_>],
     ) -> Result<(), CheckError> {
-        let first = (set > 0).then_some(&self.sets[0]);
-        let params = params(range, first);
         let mut ids = Vec::new();
-        let each = |mut columns: Columns<'_>| ids.extend(columns.read::<Vec<u8>>());
-        self.stream(sql, &params, each).await?;
+        let each = &mut |mut columns: Columns<'_>| ids.extend(columns.read::<Vec<u8>>());
+        self.select(sql, range, set.min(1), each).await?;
         self.sets[set] = ids;
         Ok(())
     }
 
-    async fn compare(
-        &mut self,
-        sql: &str,
-        range: &[Param<'_>],
-        each: &mut EachRow<'_>,
-    ) -> Result<(), CheckError> {
-        self.stream(sql, &params(range, &self.sets), each).await
-    }
-
+    /// Rows come as a stream, because they may not fit into memory.
     async fn select(
-        &mut self,
+        &self,
         sql: &str,
         params: &[Param<'_>],
+        sets: usize,
         each: &mut EachRow<'_>,
     ) -> Result<(), CheckError> {
-        self.stream(sql, &self::params(params, None), each).await
+        let failed = |error| self.database.failed(error);
+        let single = params.iter().map(|param| param as &(dyn ToSql + Sync));
+        let sets = self.sets.iter().take(sets).map(|set| set as &(dyn ToSql + Sync));
+        let params: Vec<_> = single.chain(sets).collect();
+        let rows = self.session.query_raw(sql, params).await.map_err(failed)?;
+        let mut rows = pin!(rows);
+        while let Some(row) = rows.try_next().await.map_err(failed)? {
+            each(Columns::from(&row));
+        }
+        Ok(())
     }
-}
-
-/// Single parameters, and then arrays.
-fn params<'p>(
-    single: &'p [Param<'_>],
-    arrays: impl IntoIterator<Item = &'p Vec<Vec<u8>>>,
-) -> Vec<&'p (dyn ToSql + Sync)> {
-    let single = single.iter().map(|param| param as _);
-    single.chain(arrays.into_iter().map(|array| array as _)).collect()
 }
