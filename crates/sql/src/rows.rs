@@ -229,7 +229,7 @@ pub fn select<R: Row>() -> String {
 pub struct StoredRows {
     /// The name of the table.
     pub table: &'static str,
-    /// The selected columns. Those of the key come first.
+    /// The selected columns: first the columns of the key.
     pub columns: &'static [Column],
     /// The columns of the key.
     pub key: &'static [Column],
