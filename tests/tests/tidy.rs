@@ -25,7 +25,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ),
             ("limits", "config"),
             ("metrics", "domain axum prometheus std::sync::Mutex std::time::Instant"),
-            ("http", "domain limits metrics portal aide axum prometheus tokio"),
+            ("http", "domain limits metrics portal axum prometheus tokio"),
             ("config", "domain clap"),
             (
                 "service",
@@ -126,8 +126,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
 ];
 
 /// Crates and modules that talk to the outside, or keep state that others share. Rules use none.
-const GUARDED: [&str; 34] = [
-    "aide",
+const GUARDED: [&str; 33] = [
     "askama",
     "axum",
     "clap",

@@ -1,8 +1,7 @@
 //! Pages for browsers, with the files that they load. They load nothing from another origin.
 
 use std::{
-    borrow::Cow,
-    io::Write as _,
+    io,
     sync::{Arc, LazyLock},
 };
 
@@ -13,9 +12,11 @@ use axum::{
     routing::{MethodRouter, get},
 };
 use bytes::Bytes;
-use flate2::{Compression, write::GzEncoder};
+use flate2::{
+    Compression,
+    read::{GzDecoder, GzEncoder},
+};
 use sha2::{Digest as _, Sha256};
-use utoipa_swagger_ui::Config;
 
 /// Content type of style sheets.
 pub const CSS: &str = "text/css; charset=utf-8";
@@ -35,27 +36,57 @@ const SHORT_CACHE: &str = "public, max-age=300";
 /// Files smaller than this are not compressed: they fit into one packet.
 const MIN_COMPRESSED: usize = 1024;
 
-/// A file that stays the same while the process runs, with its entity tag. It is compressed once,
-/// when the first browser asks for it.
+/// Scripts and a style sheet of other projects, packed by `scripts/vendor`.
+pub const REDOC: &[u8] = include_bytes!("../assets/vendored/redoc.standalone.js.gz");
+const SWAGGER: &[u8] = include_bytes!("../assets/vendored/swagger-ui-bundle.js.gz");
+const SWAGGER_STYLE: &[u8] = include_bytes!("../assets/vendored/swagger-ui.css.gz");
+
+/// A file that stays the same while the process runs, with its entity tag. It is compressed or
+/// unpacked once, when the first browser needs this.
 pub struct File {
     headers: HeaderMap,
-    bytes: Bytes,
-    gzip: LazyLock<Bytes, Box<dyn FnOnce() -> Bytes + Send>>,
+    is_small: bool,
+    plain: Form,
+    gzip: Form,
 }
+
+type Form = LazyLock<Bytes, Box<dyn FnOnce() -> Bytes + Send>>;
 
 impl File {
     /// A file that pages load.
     pub fn new(content_type: &'static str, bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
+        let gzip = {
+            let bytes = bytes.clone();
+            move || read(GzEncoder::new(&*bytes, Compression::default()))
+        };
+        let is_small = bytes.len() < MIN_COMPRESSED;
+        Self::of(content_type, &bytes.clone(), is_small, move || bytes, gzip)
+    }
+
+    /// A file that is stored in its compressed form.
+    pub fn packed(content_type: &'static str, gzip: &'static [u8]) -> Self {
+        let plain = move || read(GzDecoder::new(gzip));
+        Self::of(content_type, gzip, false, plain, move || Bytes::from_static(gzip))
+    }
+
+    fn of(
+        content_type: &'static str,
+        tagged: &[u8],
+        is_small: bool,
+        plain: impl FnOnce() -> Bytes + Send + 'static,
+        gzip: impl FnOnce() -> Bytes + Send + 'static,
+    ) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(SHORT_CACHE));
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-        if let Some(tag) = entity_tag(&bytes) {
+        if let Some(tag) = entity_tag(tagged) {
             headers.insert(header::ETAG, tag);
         }
-        let plain = bytes.clone();
-        Self { headers, bytes, gzip: LazyLock::new(Box::new(move || gzip(&plain))) }
+        let [plain, gzip]: [Box<dyn FnOnce() -> Bytes + Send>; 2] =
+            [Box::new(plain), Box::new(gzip)];
+        Self { headers, is_small, plain: LazyLock::new(plain), gzip: LazyLock::new(gzip) }
     }
 
     /// An HTML page with its content security policy.
@@ -77,8 +108,8 @@ impl File {
         if is_known(request, self.headers.get(header::ETAG)) {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
-        if self.bytes.len() < MIN_COMPRESSED || !accepts_gzip(request) {
-            return (headers, self.bytes.clone()).into_response();
+        if self.is_small || !accepts_gzip(request) {
+            return (headers, self.plain.clone()).into_response();
         }
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         (headers, self.gzip.clone()).into_response()
@@ -92,11 +123,11 @@ fn entity_tag(bytes: &[u8]) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("W/\"{digest:016x}\"")).ok()
 }
 
-/// Writing to memory does not fail.
-fn gzip(bytes: &[u8]) -> Bytes {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    let _written = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default().into()
+/// Compresses or unpacks bytes in memory. A test unpacks each packed file.
+fn read(mut from: impl io::Read) -> Bytes {
+    let mut bytes = Vec::new();
+    let _read = from.read_to_end(&mut bytes);
+    bytes.into()
 }
 
 /// Whether `If-None-Match` names the tag.
@@ -147,29 +178,13 @@ pub fn reference<S: Clone + Send + Sync + 'static>(
             File::new(JAVASCRIPT, include_str!("../assets/docs/swagger.js")).route(),
         )
         .route("/docs/docs.css", File::new(CSS, include_str!("../assets/docs/docs.css")).route())
-        .route("/docs/swagger-ui.css", File::new(CSS, swagger("swagger-ui.css")).route())
-        .route(
-            "/docs/swagger-ui-bundle.js",
-            File::new(JAVASCRIPT, swagger("swagger-ui-bundle.js")).route(),
-        )
-}
-
-/// An embedded file of Swagger UI. A test checks that it exists.
-fn swagger(name: &str) -> Bytes {
-    let found = utoipa_swagger_ui::serve(name, Arc::new(Config::default())).ok().flatten();
-    match found.map(|found| found.bytes) {
-        Some(Cow::Borrowed(bytes)) => Bytes::from_static(bytes),
-        Some(Cow::Owned(bytes)) => bytes.into(),
-        None => Bytes::new(),
-    }
+        .route("/docs/swagger-ui.css", File::packed(CSS, SWAGGER_STYLE).route())
+        .route("/docs/swagger-ui-bundle.js", File::packed(JAVASCRIPT, SWAGGER).route())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
-
     use axum::body::to_bytes;
-    use flate2::read::GzDecoder;
 
     use super::*;
 
@@ -182,10 +197,19 @@ mod tests {
         to_bytes(response.into_body(), usize::MAX).await.unwrap()
     }
 
-    #[test]
-    fn swagger_ui_is_embedded() {
-        assert!(swagger("swagger-ui-bundle.js").len() > 500_000);
-        assert!(swagger("swagger-ui.css").len() > 50_000);
+    #[tokio::test]
+    async fn vendored_files_have_their_checksums() {
+        let mut sums = String::new();
+        for (name, packed) in [
+            ("redoc.standalone.js", REDOC),
+            ("swagger-ui.css", SWAGGER_STYLE),
+            ("swagger-ui-bundle.js", SWAGGER),
+        ] {
+            let plain = body(File::packed(JAVASCRIPT, packed).respond(&HeaderMap::new())).await;
+            let digest = Bytes::copy_from_slice(&Sha256::digest(plain));
+            sums.push_str(&format!("{digest:x}  {name}\n"));
+        }
+        assert_eq!(sums, include_str!("../assets/vendored/SHA256SUMS"));
     }
 
     #[tokio::test]
@@ -195,10 +219,8 @@ mod tests {
         for accepted in ["gzip", "br, GZIP;q=0.5", "deflate,gzip , *"] {
             let response = file.respond(&asks(&[(header::ACCEPT_ENCODING, accepted)]));
             assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip", "{accepted}");
-            let mut plain = String::new();
             let sent = body(response).await;
-            GzDecoder::new(&*sent).read_to_string(&mut plain).unwrap();
-            assert_eq!(plain, text);
+            assert_eq!(read(GzDecoder::new(&*sent)), text);
             assert!(sent.len() < text.len() / 10);
         }
         for refused in ["", "br", "gzip;q=0", "gzip; q=0.0", "gzipped"] {

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use aide::redoc::Redoc;
 use axum::Router;
-use common::pages::{CSS, File, JAVASCRIPT, STRICT, reference, shared};
+use common::pages::{CSS, File, JAVASCRIPT, REDOC, STRICT, reference, shared};
 
 use super::App;
 
@@ -12,9 +11,9 @@ const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 
 /// Content security policy of ReDoc, which adds two inline styles, one of them empty, and searches
 /// in a worker.
-const REDOC: &str = "default-src 'none'; script-src 'self'; \
+const REDOC_POLICY: &str = "default-src 'none'; script-src 'self'; \
                      style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' \
-                     'sha256-DLDPR1ic47WIdK2WyeLkblb/tm2mQH+Jt/NNhZWu1k0='; \
+                     'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='; \
                      img-src 'self' data:; connect-src 'self'; font-src 'self'; worker-src blob:; \
                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -33,16 +32,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/explorer.js", File::new(JAVASCRIPT, script).route())
         .route("/fields.js", File::new(JAVASCRIPT, fields).route())
         .route("/snippets.js", File::new(JAVASCRIPT, snippets).route())
-        .route("/redoc", File::page(redoc, REDOC).route())
+        .route("/redoc", File::page(redoc, REDOC_POLICY).route())
         .route("/redoc/redoc.js", File::new(JAVASCRIPT, redoc_script).route())
-        .route("/redoc/redoc.standalone.js", File::new(JAVASCRIPT, redoc_bundle()).route())
-}
-
-/// The script of ReDoc, extracted from the page of its crate. The logo that it would fetch is
-/// removed.
-fn redoc_bundle() -> String {
-    let page = Redoc::new("").html();
-    let script = page.split_once("<script>").map_or("", |(_, rest)| rest);
-    let script = script.rsplit_once("Redoc.init(").map_or("", |(script, _)| script);
-    script.replace("https://cdn.redoc.ly/redoc/logo-mini.svg", "data:,")
+        .route("/redoc/redoc.standalone.js", File::packed(JAVASCRIPT, REDOC).route())
 }
