@@ -1,78 +1,62 @@
-//! Runs load clients as separate processes. The job is an argument of the child, as JSON. The child
-//! prints the outcome as one line of JSON.
+//! Runs load clients as separate processes. The child reads its job and prints its rounds, both as
+//! JSON.
 
 pub(crate) mod api;
 #[cfg(feature = "etcd")]
-pub(crate) mod etcd;
+mod etcd;
 pub(crate) mod exchange;
 pub(crate) mod line;
 pub(crate) mod object;
-pub(crate) mod sign_in;
-pub(crate) mod socket;
+pub(crate) mod sockets;
 pub(crate) mod window;
 
 use std::{process::Stdio, time::Duration};
 
-use anyhow::{Context, Result, bail, ensure};
-use serde::{Serialize, de::DeserializeOwned};
-use tokio::{process::Command, task::JoinSet, time::timeout};
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use tokio::{io::AsyncWriteExt, process::Command, task::JoinSet, time::timeout};
 
 use crate::{
-    figures::{
-        find::Find, idle::Idle, push_latency::PushLatency, reconnect::Reconnect, watch::Watch,
-    },
-    load::exchange::{Exchange, Fill},
+    figures::{push_latency, watch},
+    load::{exchange::Exchange, sockets::Sockets},
+    report::Round,
 };
 
-/// A task of a load client.
-pub(crate) trait Job: Serialize + DeserializeOwned {
-    /// Identifies the type of the job on the command line.
-    const KIND: &'static str;
-    /// The measurements.
-    type Outcome: Serialize + DeserializeOwned;
+/// No round takes as long.
+const LIMIT: Duration = Duration::from_secs(120);
 
-    /// Performs the job in this process.
-    async fn perform(self) -> Result<Self::Outcome>;
+/// A task of a load client.
+#[derive(Deserialize, Serialize)]
+pub(crate) enum Job {
+    Exchange(Exchange),
+    PushLatency(Sockets),
+    Watch(Sockets),
 }
 
-/// Performs the job in a child process. Fails, and kills the child, after `limit`.
-pub(crate) async fn run_in_child<J: Job>(job: &J, limit: Duration) -> Result<J::Outcome> {
-    let client = Command::new(std::env::current_exe()?)
-        .args(["load", J::KIND, &serde_json::to_string(job)?])
-        .stdin(Stdio::null())
+/// Performs a job in a child process.
+pub(crate) async fn run(job: &Job) -> Result<Vec<Round>> {
+    let mut client = Command::new(std::env::current_exe()?)
+        .arg("load")
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()?;
-    let ended = timeout(limit, client.wait_with_output())
-        .await
-        .with_context(|| format!("{} took longer than {limit:?}", J::KIND))??;
-    ensure!(
-        ended.status.success(),
-        "{}: {}",
-        J::KIND,
-        String::from_utf8_lossy(&ended.stderr).trim()
-    );
+    let mut input = client.stdin.take().context("the load client has no input")?;
+    input.write_all(&serde_json::to_vec(job)?).await?;
+    drop(input);
+    let ended = timeout(LIMIT, client.wait_with_output()).await.context("a round hangs")??;
+    ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr).trim());
     Ok(serde_json::from_slice(&ended.stdout)?)
 }
 
-/// Performs the job that [`run_in_child`] passed to this process. Returns the outcome as JSON.
-pub(crate) async fn run_job(kind: &str, job: &str) -> Result<String> {
-    match kind {
-        Exchange::KIND => perform::<Exchange>(job).await,
-        Fill::KIND => perform::<Fill>(job).await,
-        Find::KIND => perform::<Find>(job).await,
-        Idle::KIND => perform::<Idle>(job).await,
-        PushLatency::KIND => perform::<PushLatency>(job).await,
-        Reconnect::KIND => perform::<Reconnect>(job).await,
-        Watch::KIND => perform::<Watch>(job).await,
-        _ => bail!("unknown kind of job: {kind}"),
+/// Performs the job that [`run`] passed to this process.
+pub(crate) async fn perform(job: Job) -> Result<Vec<Round>> {
+    match job {
+        Job::Exchange(exchange) => exchange.perform().await,
+        Job::PushLatency(sockets) => push_latency::perform(sockets).await,
+        Job::Watch(sockets) => watch::perform(sockets).await,
     }
-}
-
-async fn perform<J: Job>(job: &str) -> Result<String> {
-    let job: J = serde_json::from_str(job)?;
-    Ok(serde_json::to_string(&job.perform().await?)?)
 }
 
 /// Waits for all tasks. The first error aborts the others and is returned.

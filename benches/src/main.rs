@@ -2,9 +2,9 @@
 //!
 //! 1. `bench` starts every server itself, on free ports of 127.0.0.1. The data is on disk, beside
 //!    the executable of `bench` or in `--data`.
-//! 2. Each load client is a separate process (`bench load …`).
+//! 2. Each load client is a separate process (`bench load`).
 //! 3. Contenders are measured in interleaved rounds, so that a disturbance affects all of them. The
-//!    medians are printed as a table.
+//!    medians are printed as tables.
 //! 4. `--publish` also writes the numbers, the plots and the page into the documents.
 #![expect(
     clippy::print_stdout,
@@ -20,27 +20,26 @@ mod figures;
 mod load;
 mod machine;
 mod peers;
-mod process;
 mod report;
-mod versions;
 
 use std::{
     io,
     path::{Path, PathBuf},
-    process::ExitCode,
 };
 
 use anyhow::{Result, bail, ensure};
 use clap::{Parser, Subcommand};
 use tokio::{
-    runtime::{Builder, Runtime},
-    signal::unix::{SignalKind, signal},
+    runtime::Builder,
+    signal::{
+        ctrl_c,
+        unix::{SignalKind, signal},
+    },
 };
 
 use crate::{
-    figures::{Bench, Figure, Programs},
+    figures::{Bench, Figure},
     peers::{bare, relay},
-    report::text::Terminal,
 };
 
 /// The services use the same allocator, so that no ratio compares allocators.
@@ -53,8 +52,6 @@ struct Cli {
     /// Smoke run: measures for one second or less, so the numbers mean nothing
     #[arg(long, global = true)]
     quick: bool,
-    #[command(flatten)]
-    programs: Programs,
     /// Folder for the data of the servers, on a real disk [default: the folder of this executable]
     #[arg(long, global = true)]
     data: Option<PathBuf>,
@@ -67,7 +64,7 @@ enum Command {
     /// Measures every figure (the default)
     All {
         /// Also publishes the results in this folder of documents
-        #[arg(long)]
+        #[arg(long, conflicts_with = "quick")]
         publish: Option<PathBuf>,
     },
     /// Draws the plots and the page of the published numbers again
@@ -77,15 +74,10 @@ enum Command {
     },
     #[command(flatten)]
     One(Figure),
-    /// Load client: performs a job and prints its outcome as JSON
+    /// Load client: reads a job and prints its rounds, both as JSON
     #[command(hide = true)]
-    Load {
-        /// The kind of job
-        kind: String,
-        /// The job, as JSON
-        job: String,
-    },
-    /// Peer of several figures: bare axum routes
+    Load,
+    /// Peer of `get`, and receiver of the webhook of `captures`: a bare axum route
     #[command(hide = true)]
     Bare {
         /// Port on 127.0.0.1
@@ -105,23 +97,19 @@ enum Command {
     },
 }
 
-fn main() -> ExitCode {
-    match run(Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(cli: Cli) -> Result<()> {
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    // Of the HTTP clients. It fails only if there is a provider already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let one_thread = Builder::new_current_thread().enable_all().build()?;
+    // As the services use.
+    let all_cores = || Builder::new_multi_thread().enable_all().build();
     let (figures, published) = match cli.command {
         Some(Command::Plot { documents }) => return report::render(&documents),
-        Some(Command::Load { kind, job }) => {
+        Some(Command::Load) => {
             rlimit::increase_nofile_limit(u64::MAX)?;
-            println!("{}", one_thread.block_on(load::run_job(&kind, &job))?);
+            let rounds = one_thread.block_on(load::perform(serde_json::from_reader(io::stdin())?));
+            println!("{}", serde_json::to_string(&rounds?)?);
             return Ok(());
         }
         Some(Command::Bare { port, bytes }) => {
@@ -134,39 +122,22 @@ fn run(cli: Cli) -> Result<()> {
         Some(Command::All { publish }) => (Figure::ALL.to_vec(), publish),
         None => (Figure::ALL.to_vec(), None),
     };
-    let bench = Bench::new(cli.quick, cli.programs, cli.data)?;
+    let bench = Bench::new(cli.quick, cli.data)?;
     one_thread.block_on(measure(&bench, &figures, published.as_deref()))
-}
-
-/// A runtime with a thread per core, as the services use.
-fn all_cores() -> io::Result<Runtime> {
-    Builder::new_multi_thread().enable_all().build()
 }
 
 /// Measures, prints and publishes. On a signal, it returns an error, which stops the servers.
 async fn measure(bench: &Bench, figures: &[Figure], published: Option<&Path>) -> Result<()> {
+    let mut terminated = signal(SignalKind::terminate())?;
     let results = tokio::select! {
         results = bench.measure(figures) => results?,
-        () = interrupted() => bail!("interrupted"),
+        _ = terminated.recv() => bail!("terminated"),
+        _ = ctrl_c() => bail!("interrupted"),
     };
-    println!("{}", Terminal(&results));
+    println!("{}", report::text(&results));
     if let Some(documents) = published {
         report::publish(&results, documents)?;
     }
     ensure!(results.is_complete(), "some figures could not be measured: see the notes above");
     Ok(())
-}
-
-/// Waits for SIGTERM or SIGINT.
-async fn interrupted() {
-    let terminated = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => signal.recv().await,
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => (),
-        _ = terminated => (),
-    }
 }

@@ -3,32 +3,59 @@
 
 mod page;
 mod plot;
-mod spread;
-pub(crate) mod text;
 
+use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    figures::Figure,
-    load::window::{Busy, Latency},
-    machine::Machine,
-};
+use crate::{figures::Figure, machine::Machine};
 
-pub(crate) use page::{publish, render};
-pub(crate) use spread::{Rounds, Spread};
-pub(crate) use text::count;
+pub(crate) use page::{publish, render, text};
 
-/// Busy cores, apart from the server and the load, above which a row cannot be trusted. A lower
-/// value is work of the kernel for server and load.
+/// Cores kept busy by other programs, above which a row cannot be trusted. Less is work of the
+/// kernel for server and load.
 const DISTURBED: f64 = 0.3;
-const DISTURBED_REMARK: &str = "disturbed";
+
+/// Latencies in milliseconds.
+#[derive(Clone, Copy, Deserialize, Serialize)]
+pub(crate) struct Latency {
+    p50: f64,
+    p99: f64,
+}
+
+impl Latency {
+    /// `unit` is the number of the histogram's units in a millisecond.
+    pub(crate) fn of(histogram: &Histogram<u64>, unit: f64) -> Self {
+        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / unit;
+        Self { p50: at(0.5), p99: at(0.99) }
+    }
+}
+
+/// What a load client measured in one round.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Round {
+    /// Per second.
+    pub(crate) rate: f64,
+    pub(crate) latency: Option<Latency>,
+    /// Cores that other programs kept busy.
+    pub(crate) others: f64,
+}
+
+/// The median rate.
+pub(crate) fn rate(rounds: &[Round]) -> f64 {
+    median(rounds.iter().map(|round| round.rate))
+}
+
+/// The median, of two in the middle the higher one. Zero without numbers.
+pub(crate) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<_> = numbers.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
 
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Results {
     /// Date of the end, in UTC.
     pub(crate) date: String,
-    /// Whether it was a smoke run, whose numbers mean nothing.
-    pub(crate) quick: bool,
     pub(crate) machine: Machine,
     /// Names and versions of the services and the peers.
     pub(crate) versions: Vec<(String, String)>,
@@ -38,10 +65,10 @@ pub(crate) struct Results {
 /// The results of one figure.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Table {
-    pub(crate) figure: Figure,
-    pub(crate) rows: Vec<Row>,
+    figure: Figure,
+    rows: Vec<Row>,
     /// Remarks under the rows.
-    pub(crate) notes: Vec<String>,
+    notes: Vec<String>,
     /// The reason if the figure could not be measured.
     pub(crate) failure: Option<String>,
 }
@@ -50,31 +77,28 @@ pub(crate) struct Table {
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Row {
     /// The load. Rows with the same title are compared.
-    pub(crate) title: String,
+    title: String,
     /// The contender.
-    pub(crate) who: String,
+    who: String,
     /// Whether the contender is a service and not a peer.
     pub(crate) ours: bool,
     /// Whether the load determines the rate, and not the contender.
     pub(crate) steady: bool,
-    pub(crate) result: Option<Amount>,
+    /// Whether other programs disturbed the measurement.
+    disturbed: bool,
+    pub(crate) rate: Option<Rate>,
     /// Medians of the rounds.
-    pub(crate) latency: Option<Latency>,
-    /// Medians of the rounds.
-    pub(crate) busy: Option<Busy>,
-    /// The service's rate divided by this contender's.
+    latency: Option<Latency>,
+    /// The rate of the service divided by that of this peer.
     pub(crate) ratio: Option<f64>,
-    pub(crate) notes: Vec<String>,
 }
 
-/// A number that was measured in one or more rounds.
+/// Rates of the rounds, per second.
 #[derive(Deserialize, Serialize)]
-pub(crate) struct Amount {
-    pub(crate) median: f64,
-    pub(crate) least: f64,
-    pub(crate) most: f64,
-    /// Appended to the number, so it begins with a space if one is needed.
-    pub(crate) unit: String,
+pub(crate) struct Rate {
+    median: f64,
+    least: f64,
+    most: f64,
 }
 
 impl Results {
@@ -89,115 +113,50 @@ impl Table {
         Self { figure, rows: Vec::new(), notes: Vec::new(), failure: None }
     }
 
-    pub(crate) fn row(&mut self, row: Row) {
-        self.rows.push(row);
-    }
-
-    /// Adds a remark under the rows.
-    pub(crate) fn note(&mut self, note: impl Into<String>) {
-        self.notes.push(note.into());
-    }
-}
-
-impl Row {
-    /// A row for a service.
-    pub(crate) fn ours(title: impl Into<String>, who: &str) -> Self {
-        Self {
-            title: title.into(),
+    /// Adds the row of a service.
+    pub(crate) fn row(&mut self, title: &str, who: &str, rounds: &[Round]) -> &mut Row {
+        let rates = || rounds.iter().map(|round| round.rate);
+        let latencies: Vec<_> = rounds.iter().filter_map(|round| round.latency).collect();
+        let latency = |of: fn(&Latency) -> f64| median(latencies.iter().map(of));
+        self.rows.push_mut(Row {
+            title: title.to_owned(),
             who: who.to_owned(),
             ours: true,
             steady: false,
-            result: None,
-            latency: None,
-            busy: None,
+            disturbed: median(rounds.iter().map(|round| round.others)) > DISTURBED,
+            rate: Some(Rate {
+                median: rate(rounds),
+                least: rates().fold(f64::INFINITY, f64::min),
+                most: rates().fold(0.0, f64::max),
+            }),
+            latency: (!latencies.is_empty())
+                .then(|| Latency { p50: latency(|l| l.p50), p99: latency(|l| l.p99) }),
             ratio: None,
-            notes: Vec::new(),
+        })
+    }
+
+    /// Adds a remark under the rows.
+    pub(crate) fn note(&mut self, note: &str) {
+        self.notes.push(note.to_owned());
+    }
+}
+
+/// Formats a number with thousands separators. Only numbers below 100 have decimals, without
+/// trailing zeros.
+pub(crate) fn count(number: f64) -> String {
+    if number < 100.0 {
+        let text = if number < 1.0 { format!("{number:.2}") } else { format!("{number:.1}") };
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
         }
+        text.push(digit);
     }
-
-    /// A row for a peer.
-    pub(crate) fn peer(title: impl Into<String>, who: &str) -> Self {
-        Self { ours: false, ..Self::ours(title, who) }
-    }
-
-    /// Marks the rate as determined by the load.
-    pub(crate) fn steady(mut self) -> Self {
-        self.steady = true;
-        self
-    }
-
-    /// Sets the result to a number that was measured once.
-    pub(crate) fn once(self, number: f64, unit: &str) -> Self {
-        self.result(&Spread::from(vec![number]), unit)
-    }
-
-    /// Sets the result to a number that was measured in several rounds.
-    pub(crate) fn result(mut self, rounds: &Spread, unit: &str) -> Self {
-        let (least, most) = rounds.range();
-        let unit = unit.to_owned();
-        self.result = Some(Amount { median: rounds.median(), least, most, unit });
-        self
-    }
-
-    /// Sets the result to a rate per second.
-    pub(crate) fn rate(self, rate: &Spread) -> Self {
-        self.result(rate, "/s")
-    }
-
-    /// Sets the latency to the medians of the percentiles.
-    pub(crate) fn latency(mut self, rounds: &[Latency]) -> Self {
-        let median = |of: fn(&Latency) -> f64| Spread::of(rounds, of).median();
-        self.latency = Some(Latency {
-            p50: median(|l| l.p50),
-            p99: median(|l| l.p99),
-            p999: median(|l| l.p999),
-        });
-        self
-    }
-
-    /// Sets the busy cores to the medians. Adds a remark if other programs disturbed the
-    /// measurement.
-    pub(crate) fn busy(mut self, rounds: &[Busy]) -> Self {
-        let median = |of: fn(&Busy) -> f64| Spread::of(rounds, of).median();
-        let busy = Busy {
-            server: median(|busy| busy.server),
-            client: median(|busy| busy.client),
-            upstream: median(|busy| busy.upstream),
-            others: median(|busy| busy.others),
-        };
-        self.busy = Some(busy);
-        if busy.upstream > 0.0 {
-            self = self.note(format!("{:.2} cores busy behind the server", busy.upstream));
-        }
-        if busy.others > DISTURBED {
-            self.note(format!("{DISTURBED_REMARK}: {:.1} cores were busy elsewhere", busy.others))
-        } else {
-            self
-        }
-    }
-
-    /// Sets rate, latency and busy cores.
-    pub(crate) fn exchanges(self, rounds: &Rounds) -> Self {
-        let row = self.rate(&rounds.rate).latency(&rounds.latency);
-        if rounds.busy.is_empty() { row } else { row.busy(&rounds.busy) }
-    }
-
-    /// Sets the rate of the service divided by that of this contender.
-    pub(crate) fn ratio(mut self, ratio: f64) -> Self {
-        self.ratio = Some(ratio);
-        self
-    }
-
-    /// Whether other programs disturbed the measurement.
-    pub(crate) fn is_disturbed(&self) -> bool {
-        self.notes.iter().any(|note| note.starts_with(DISTURBED_REMARK))
-    }
-
-    /// Adds a remark.
-    pub(crate) fn note(mut self, note: String) -> Self {
-        self.notes.push(note);
-        self
-    }
+    text
 }
 
 /// Constant results for tests.
@@ -207,17 +166,19 @@ mod sample {
 
     /// Contains two ratios and a figure that could not be measured.
     pub(super) fn results() -> Results {
-        let latency = Latency { p50: 1.0, p99: 2.5, p999: 3.0 };
+        let round = |rate, latency| Round { rate, latency, others: 0.0 };
+        let ours = [30_000.0, 29_000.0, 31_000.0]
+            .map(|rate| round(rate, Some(Latency { p50: 1.0, p99: 2.5 })));
         let mut set = Table::new(Figure::Set);
-        let rates = Spread::from(vec![30_000.0, 29_000.0, 31_000.0]);
-        set.row(Row::ours("load <a>", "objstore-svc set").rate(&rates).latency(&[latency]));
-        set.row(Row::peer("load <a>", "etcd put").once(10_000.0, "/s").ratio(3.0));
-        let redis = Row::peer("load <a>", "Redis SET").once(80_000.0, "/s").ratio(0.375);
-        set.row(redis.note(format!("{DISTURBED_REMARK}: by a test")));
+        set.row("load <a>", "objstore-svc set", &ours);
+        for (who, rate) in [("etcd put", 10_000.0), ("Redis SET", 80_000.0)] {
+            let row = set.row("load <a>", who, &[round(rate, None)]);
+            (row.ours, row.disturbed) = (false, who == "Redis SET");
+            row.ratio = Some(30_000.0 / rate);
+        }
         let failure = Some("no port".to_owned());
         Results {
             date: "2026-11-22".to_owned(),
-            quick: false,
             machine: Machine {
                 processor: "Example".to_owned(),
                 cores: 2,
@@ -228,6 +189,33 @@ mod sample {
             },
             versions: vec![("etcd".to_owned(), "3.4.23".to_owned())],
             tables: vec![set, Table { failure, ..Table::new(Figure::Get) }],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median([4.0, 1.0]), 4.0);
+        assert_eq!(median([]), 0.0);
+    }
+
+    #[test]
+    fn numbers_have_separators_and_few_decimals() {
+        for (number, text) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (0.85, "0.85"),
+            (2.0, "2"),
+            (99.94, "99.9"),
+            (999.6, "1,000"),
+            (1_234_567.0, "1,234,567"),
+        ] {
+            assert_eq!(count(number), text);
         }
     }
 }

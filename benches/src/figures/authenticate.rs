@@ -1,53 +1,35 @@
 //! Sign-ins at demo-portal, compared with the bare relay.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use crate::{
-    figures::Bench,
-    load::{self, exchange::Exchange, sign_in},
-    peers::{self, portal::Portal, server::Server},
-    report::{Rounds, Row, Table, count},
+    figures::{Bench, Contender},
+    load::{exchange::Exchange, line::Call},
+    peers::{self, server::Server, stand_in::StandIn},
+    report::Table,
 };
 
 const CONNECTIONS: u64 = 64;
 /// Sign-ins per second at the steady rate, which leaves the machine mostly idle.
 const RATE: u64 = 200;
+/// A student of demo-portal.
+const CREDENTIALS: &str = r#"{"username":"QLV1UG23CS217","password":"demo-asha"}"#;
 
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
-    let portal = Portal::start(bench, Duration::ZERO).await?;
-    let ours = peers::authsvc(bench, Some(&portal)).await?;
+    let portal = StandIn::portal(bench).await?;
+    let ours = peers::authsvc(bench, &portal).await?;
     let relay = peers::relay(bench, &portal).await?;
-    let round = |server: &Server| Exchange {
-        upstream: vec![portal.server.pid],
-        ..bench.exchange(server, sign_in::accepted(), CONNECTIONS)
-    };
+    let call = Call::post("/authenticate", String::new(), CREDENTIALS);
+    let fast = |server: &Server| bench.exchange(server, call.clone(), CONNECTIONS);
     let steady = |server: &Server| Exchange {
         rate: Some(RATE),
         measured: bench.scale.measured * 4,
-        ..round(server)
+        ..fast(server)
     };
-
-    let (own, theirs) = compare(bench, [round(&ours), round(&relay)]).await?;
-    let figure = format!("POST /authenticate, {CONNECTIONS} connections");
-    table.row(Row::ours(figure.clone(), "authsvc").exchanges(&own));
-    let ratio = own.rate.median() / theirs.rate.median();
-    table.row(Row::peer(figure, "bare relay").exchanges(&theirs).ratio(ratio));
-
-    let (own, theirs) = compare(bench, [steady(&ours), steady(&relay)]).await?;
-    let figure = format!("POST /authenticate, {} a second", count(RATE as f64));
-    table.row(Row::ours(figure.clone(), "authsvc").exchanges(&own).steady());
-    table.row(Row::peer(figure, "bare relay").exchanges(&theirs).steady());
-    Ok(())
-}
-
-/// Measures both, in interleaved rounds.
-async fn compare(bench: &Bench, [ours, theirs]: [Exchange; 2]) -> Result<(Rounds, Rounds)> {
-    let mut rounds = (Rounds::default(), Rounds::default());
-    for _ in 0..bench.scale.rounds {
-        rounds.0.add(load::run_in_child(&ours, Duration::from_secs(60)).await?);
-        rounds.1.add(load::run_in_child(&theirs, Duration::from_secs(60)).await?);
-    }
-    Ok(rounds)
+    let pair =
+        |ours, relay| [Contender::ours("authsvc", ours), Contender::peer("bare relay", relay)];
+    let title = format!("POST /authenticate, {CONNECTIONS} connections");
+    bench.compare(table, &title, &pair(fast(&ours), fast(&relay))).await?;
+    let title = format!("POST /authenticate, {RATE} a second");
+    bench.compare(table, &title, &pair(steady(&ours), steady(&relay))).await
 }

@@ -1,52 +1,38 @@
 //! Durable writes, compared with etcd and Redis.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use crate::{
-    figures::Bench,
-    load::{self, exchange::Exchanged, line::Call, object},
+    figures::{Bench, Contender},
+    load::{api, line::Call, object},
     peers::{self, server::Server},
-    report::{Rounds, Row, Table},
+    report::Table,
 };
 
 const CONNECTIONS: [u64; 2] = [64, 256];
 
-struct Contender {
-    name: &'static str,
-    server: Server,
-    call: Call,
-}
-
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
-    let contenders = contenders(bench, table).await?;
+    let server = peers::objstore(bench).await?;
+    let call = object::set_call(&api::session(server.address).await?);
+    let peers = peers(bench, table).await?;
     for connections in CONNECTIONS {
-        let mut rounds: Vec<Rounds> = contenders.iter().map(|_| Rounds::default()).collect();
-        for _ in 0..bench.scale.rounds {
-            for (contender, rounds) in contenders.iter().zip(&mut rounds) {
-                rounds.add(load(bench, contender, connections).await?);
-            }
+        let load = |server, call: &Call| bench.exchange(server, call.clone(), connections);
+        let mut contenders = vec![Contender::ours("objstore-svc set", load(&server, &call))];
+        for (who, server, call) in &peers {
+            contenders.push(Contender::peer(*who, load(server, call)));
         }
         let title = format!("Durable set, 256 B, {connections} connections");
-        table.row(Row::ours(&title, contenders[0].name).exchanges(&rounds[0]));
-        for (peer, measured) in contenders.iter().zip(&rounds).skip(1) {
-            let ratio = rounds[0].rate.median() / measured.rate.median();
-            table.row(Row::peer(&title, peer.name).exchanges(measured).ratio(ratio));
-        }
+        bench.compare(table, &title, &contenders).await?;
     }
     Ok(())
 }
 
-async fn contenders(bench: &Bench, table: &mut Table) -> Result<Vec<Contender>> {
-    let server = peers::objstore(bench).await?;
-    let call = object::set_call(&server.session().await?);
-    let mut contenders = vec![Contender { name: "objstore-svc set", server, call }];
+/// Starts the peers that are installed.
+async fn peers(bench: &Bench, table: &mut Table) -> Result<Vec<(&'static str, Server, Call)>> {
+    let mut peers = Vec::new();
     #[cfg(feature = "etcd")]
     match peers::etcd(bench).await? {
-        Some(server) => {
-            contenders.push(Contender { name: "etcd put", server, call: object::etcd_call() })
-        }
+        Some(server) => peers.push(("etcd put", server, object::etcd_call())),
         None => table.note("etcd is left out: install Debian's etcd-server."),
     }
     #[cfg(not(feature = "etcd"))]
@@ -54,15 +40,8 @@ async fn contenders(bench: &Bench, table: &mut Table) -> Result<Vec<Contender>> 
         "etcd is left out: install Debian's etcd-server, protobuf-compiler and libprotobuf-dev, and build with `--features etcd`.",
     );
     match peers::redis(bench).await? {
-        Some(server) => {
-            contenders.push(Contender { name: "Redis SET", server, call: object::redis_call() })
-        }
+        Some(server) => peers.push(("Redis SET", server, object::redis_call())),
         None => table.note("Redis is left out: install Debian's redis-server."),
     }
-    Ok(contenders)
-}
-
-async fn load(bench: &Bench, contender: &Contender, connections: u64) -> Result<Exchanged> {
-    let exchange = bench.exchange(&contender.server, contender.call.clone(), connections);
-    load::run_in_child(&exchange, Duration::from_secs(30)).await
+    Ok(peers)
 }

@@ -3,7 +3,6 @@
 
 use std::{
     net::SocketAddr,
-    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -14,64 +13,46 @@ use tokio::task::JoinSet;
 
 #[cfg(feature = "etcd")]
 use crate::load::etcd;
-use crate::load::{
-    Job, all,
-    line::{Call, Line, Template},
-    window::{Busy, Latency, Pace, Tally, Window},
+use crate::{
+    load::{
+        all,
+        line::{Call, Line, Template},
+        window::{Pace, Tally, Window},
+    },
+    report::Round,
 };
 
 /// Requests with uniformly drawn keys, as fast as the server replies or at a steady rate.
-#[derive(Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct Exchange {
     pub(crate) address: SocketAddr,
-    /// Process of the server.
-    pub(crate) pid: u32,
-    /// Processes that the server calls, for example the database.
-    pub(crate) upstream: Vec<u32>,
     pub(crate) call: Call,
     /// Connections, each with one request in flight.
     pub(crate) connections: u64,
-    /// Requests per second over all connections. `None`: as many as the server replies to. The
-    /// latency of a request is measured from when it is due, even if it is sent later because the
-    /// previous reply is missing.
+    /// Requests per second over all connections. `None`: as many as the server replies to.
     pub(crate) rate: Option<u64>,
     /// Numbers are drawn from 0 to this, exclusive.
     pub(crate) keys: u64,
     /// Replaces numbers by names: see [`Template::new`].
-    pub(crate) names: Option<PathBuf>,
+    pub(crate) names: Vec<String>,
     /// Duration of the load before the measurement.
     pub(crate) warm_up: Duration,
-    /// Duration of the measurement.
     pub(crate) measured: Duration,
 }
 
-#[derive(Deserialize, Serialize)]
-pub(crate) struct Exchanged {
-    /// Replies per second.
-    pub(crate) rate: f64,
-    /// From before a request is sent, or due, until its reply is complete.
-    pub(crate) latency: Latency,
-    pub(crate) busy: Busy,
-}
-
-impl Job for Exchange {
-    const KIND: &'static str = "exchange";
-    type Outcome = Exchanged;
-
-    async fn perform(self) -> Result<Exchanged> {
+impl Exchange {
+    /// Performs the job of the load client.
+    pub(crate) async fn perform(self) -> Result<Vec<Round>> {
         let tally = Arc::new(Tally::new(Window::after(self.warm_up, self.measured))?);
         let workers = match &self.call {
             #[cfg(feature = "etcd")]
             Call::Etcd { key, value } => etcd::workers(&self, key, value, &tally).await?,
-            call => self.workers(Template::new(call, self.names.as_deref())?, &tally).await?,
+            call => self.workers(Template::new(call, self.names.clone())?, &tally).await?,
         };
-        let (busy, ()) =
-            tokio::try_join!(tally.window.busy(self.pid, &self.upstream), all(workers))?;
-        Ok(Exchanged { rate: tally.rate(), latency: tally.latency(), busy })
+        let (others, ()) = tokio::try_join!(tally.window.others(), all(workers))?;
+        Ok(vec![tally.round(others)])
     }
-}
 
-impl Exchange {
     async fn workers(&self, template: Template, tally: &Arc<Tally>) -> Result<JoinSet<Result<()>>> {
         let template = Arc::new(template);
         let mut workers = JoinSet::new();
@@ -99,39 +80,27 @@ impl Exchange {
     }
 }
 
-/// Sends one request for each number, without a measurement.
-#[derive(Deserialize, Serialize)]
-pub(crate) struct Fill {
-    pub(crate) address: SocketAddr,
-    pub(crate) call: Call,
-    /// Connections, each with one request in flight.
-    pub(crate) connections: u64,
-    /// Numbers run from 0 to this, exclusive.
-    pub(crate) count: u64,
-    /// Replaces numbers by names: see [`Template::new`].
-    pub(crate) names: Option<PathBuf>,
-}
-
-impl Job for Fill {
-    const KIND: &'static str = "fill";
-    type Outcome = ();
-
-    async fn perform(self) -> Result<()> {
-        let mut workers = JoinSet::new();
-        let template = Arc::new(Template::new(&self.call, self.names.as_deref())?);
-        for first in 0..self.connections {
-            let (mut line, template) = (Line::open(self.address).await?, Arc::clone(&template));
-            workers.spawn(async move {
-                let mut number = first;
-                while number < self.count {
-                    line.exchange(&template, number).await?;
-                    number += self.connections;
-                }
-                Ok(())
-            });
-        }
-        all(workers).await
+/// Sends one request for each number below `count`, without a measurement.
+pub(crate) async fn fill(
+    address: SocketAddr,
+    call: &Call,
+    names: Vec<String>,
+    connections: u64,
+    count: u64,
+) -> Result<()> {
+    let mut workers = JoinSet::new();
+    let template = Arc::new(Template::new(call, names)?);
+    for mut number in 0..connections {
+        let (mut line, template) = (Line::open(address).await?, Arc::clone(&template));
+        workers.spawn(async move {
+            while number < count {
+                line.exchange(&template, number).await?;
+                number += connections;
+            }
+            Ok(())
+        });
     }
+    all(workers).await
 }
 
 /// Uniformly drawn numbers. The same seed gives the same numbers in every run.

@@ -17,9 +17,9 @@ pub(crate) fn value(bytes: usize) -> String {
     format!(r#"{{"Text":"{}"}}"#, "x".repeat(bytes.saturating_sub(11)))
 }
 
-/// Returns a key or, if parts are empty, a pattern, as JSON.
-pub(crate) fn key(kind: &str, namespace: &str, name: &str) -> String {
-    format!(r#"{{"Key":{{"Type":"{kind}","Namespace":"{namespace}","Name":"{name}"}}}}"#)
+/// Returns a key or, without a name, a pattern, as JSON.
+pub(crate) fn key(namespace: &str, name: &str) -> String {
+    format!(r#"{{"Key":{{"Type":"{TYPE}","Namespace":"{namespace}","Name":"{name}"}}}}"#)
 }
 
 /// Returns an object as JSON, in the form in which the service pushes it.
@@ -36,11 +36,7 @@ pub(crate) fn set_call(cookie: &str) -> Call {
 
 /// Reads the object whose name is the number of the request.
 pub(crate) fn get_call(cookie: &str) -> Call {
-    Call::Http {
-        path: "/get".to_owned(),
-        headers: format!("Cookie: {cookie}\r\n"),
-        body: key(TYPE, NAMESPACE, PLACEHOLDER),
-    }
+    Call::post("/get", format!("Cookie: {cookie}\r\n"), key(NAMESPACE, PLACEHOLDER))
 }
 
 /// Sets the same key and value in Redis.

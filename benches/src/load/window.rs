@@ -1,49 +1,28 @@
 //! The period of a round that is measured, and the measurements in it.
 
 use std::{
+    fs,
+    os::unix::process::parent_id,
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
 use tokio::time::sleep_until;
 
-use crate::process;
+use crate::report::{Latency, Round};
 
 /// From the end of the warm-up to the end of the round.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     /// Inclusive.
-    pub(crate) opens: Instant,
+    opens: Instant,
     /// Exclusive.
     pub(crate) closes: Instant,
-}
-
-/// Processor time divided by elapsed time, that is, the number of busy cores. Includes all threads,
-/// in user and kernel mode.
-#[derive(Clone, Copy, Default, Deserialize, Serialize)]
-pub(crate) struct Busy {
-    pub(crate) server: f64,
-    /// The load client.
-    pub(crate) client: f64,
-    /// The processes that the server calls, with their children. 0 if there are none.
-    pub(crate) upstream: f64,
-    /// Everything else on the machine. It should be close to 0.
-    pub(crate) others: f64,
-}
-
-/// Latencies in milliseconds.
-#[derive(Clone, Copy, Deserialize, Serialize)]
-pub(crate) struct Latency {
-    pub(crate) p50: f64,
-    pub(crate) p99: f64,
-    /// The 99.9th percentile.
-    pub(crate) p999: f64,
 }
 
 impl Window {
@@ -66,26 +45,49 @@ impl Window {
         counter.load(Relaxed) - before
     }
 
-    /// Waits until the window closes. Returns the busy cores in the window.
-    pub(crate) async fn busy(self, server: u32, upstream: &[u32]) -> Result<Busy> {
-        let spent = || -> Result<[Duration; 4]> {
-            let upstream = upstream.iter().map(|&pid| process::cpu_of_family(pid));
-            Ok([
-                process::cpu(server)?,
-                process::cpu(std::process::id())?,
-                upstream.sum::<Result<_>>()?,
-                process::machine_cpu()?,
-            ])
-        };
+    /// Waits until the window closes. Returns how many cores were busy with anything else than the
+    /// process that started this load client, and all that it started.
+    pub(crate) async fn others(self) -> Result<f64> {
+        let ticks =
+            || Ok::<_, anyhow::Error>(of_machine()?.saturating_sub(of_family(parent_id())?));
         sleep_until(self.opens.into()).await;
-        let (opened, before) = (Instant::now(), spent()?);
+        let (opened, before) = (Instant::now(), ticks()?);
         sleep_until(self.closes.into()).await;
-        let (seconds, after) = (opened.elapsed().as_secs_f64(), spent()?);
-        let cores = |of: usize| after[of].saturating_sub(before[of]).as_secs_f64() / seconds;
-        let (server, client, upstream) = (cores(0), cores(1), cores(2));
-        let others = (cores(3) - server - client - upstream).max(0.0);
-        Ok(Busy { server, client, upstream, others })
+        let seconds = ticks()?.saturating_sub(before) as f64 / TICKS_PER_SECOND;
+        Ok(seconds / opened.elapsed().as_secs_f64())
     }
+}
+
+/// Of the times in `/proc`.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Processor time of everything on this machine, including the time that the hypervisor gave to
+/// other machines (steal).
+fn of_machine() -> Result<u64> {
+    let text = fs::read_to_string("/proc/stat")?;
+    let total = text.lines().next().and_then(|line| line.strip_prefix("cpu "));
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    let fields = total.context("no line \"cpu\" in /proc/stat")?.split_whitespace();
+    sum(fields.clone().take(3).chain(fields.skip(5).take(3)))
+}
+
+/// Processor time of a process, of its ended children, and of its children and theirs.
+fn of_family(pid: u32) -> Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The second field is the name in parentheses, which can contain any character. The times begin
+    // with the 14th field.
+    let (_, fields) = text.rsplit_once(") ").context("no process name in /proc/<pid>/stat")?;
+    let mut ticks = sum(fields.split(' ').skip(11).take(4))?;
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    for child in children.split_whitespace() {
+        // A child that has just ended is included in the times of its parent.
+        ticks += of_family(child.parse()?).unwrap_or_default();
+    }
+    Ok(ticks)
+}
+
+fn sum<'a>(mut fields: impl Iterator<Item = &'a str>) -> Result<u64> {
+    Ok(fields.try_fold(0, |sum, field| field.parse::<u64>().map(|ticks| sum + ticks))?)
 }
 
 /// The schedule of one connection at a steady rate.
@@ -125,10 +127,8 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn new(window: Window) -> Result<Self> {
-        Ok(Self {
-            window,
-            nanoseconds: Mutex::new(Histogram::new_with_bounds(1_000, 60_000_000_000, 3)?),
-        })
+        let nanoseconds = Mutex::new(Histogram::new_with_bounds(1_000, 60_000_000_000, 3)?);
+        Ok(Self { window, nanoseconds })
     }
 
     /// Records the end of a request that began at `start`, if that is in the window. Returns
@@ -137,22 +137,19 @@ impl Tally {
         let now = Instant::now();
         if start >= self.window.opens && start < self.window.closes {
             let nanoseconds = u64::try_from((now - start).as_nanos()).unwrap_or(u64::MAX);
-            self.nanoseconds
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .saturating_record(nanoseconds);
+            self.histogram().saturating_record(nanoseconds);
         }
         now < self.window.closes
     }
 
-    /// Recorded requests per second.
-    pub(crate) fn rate(&self) -> f64 {
-        self.window.rate(self.nanoseconds.lock().unwrap_or_else(PoisonError::into_inner).len())
+    /// The rate and the latency of what is recorded.
+    pub(crate) fn round(&self, others: f64) -> Round {
+        let histogram = self.histogram();
+        let latency = Some(Latency::of(&histogram, 1e6));
+        Round { rate: self.window.rate(histogram.len()), latency, others }
     }
 
-    pub(crate) fn latency(&self) -> Latency {
-        let histogram = self.nanoseconds.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e6;
-        Latency { p50: at(0.5), p99: at(0.99), p999: at(0.999) }
+    fn histogram(&self) -> MutexGuard<'_, Histogram<u64>> {
+        self.nanoseconds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,18 +8,18 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use hdrhistogram::Histogram;
 use tempfile::Builder;
-use tokio::process::Command;
+use tokio::{process::Command, time::sleep};
 
 use crate::{
-    figures::{Bench, Scale},
-    load::{line::PLACEHOLDER, object, window::Latency},
+    figures::Bench,
     peers::{
         directory,
-        server::{Ready, Server, free_port},
+        server::{Server, free_port},
     },
+    report::{Latency, Round, Table},
 };
 
 /// User and group of PostgreSQL if this process runs as root, because PostgreSQL refuses to run as
@@ -35,26 +35,6 @@ pub(crate) struct Postgres {
     scripts: PathBuf,
 }
 
-/// The transaction that pgbench repeats.
-#[derive(Clone, Copy)]
-pub(crate) enum Script {
-    /// Upserts a row with the keys and values of the other peers.
-    Upsert,
-    /// Selects such a row.
-    Select,
-    /// Captures a transaction of payments-svc, with the same statements as payments-svc. Requires
-    /// [`Postgres::number_transactions`].
-    Capture,
-}
-
-/// The outcome of a round of pgbench.
-pub(crate) struct Transacted {
-    /// Transactions per second.
-    pub(crate) rate: f64,
-    /// Of a sample of the transactions: see [`LOGGED`].
-    pub(crate) latency: Latency,
-}
-
 /// Share of the transactions that pgbench logs. It suffices for percentiles. A complete log would
 /// slow pgbench down.
 const LOGGED: &str = "0.1";
@@ -67,9 +47,13 @@ const CAPTURABLE: &str = "CREATE TABLE capturable AS
      ANALYZE";
 
 impl Postgres {
-    /// Starts a new cluster. Returns `None` if PostgreSQL is not installed.
-    pub(crate) async fn start(bench: &Bench) -> Result<Option<Self>> {
-        let Some(programs) = programs() else { return Ok(None) };
+    /// Starts a new cluster. Returns `None`, with a note in the table, if PostgreSQL is not
+    /// installed.
+    pub(crate) async fn start(bench: &Bench, table: &mut Table) -> Result<Option<Self>> {
+        let Some(programs) = programs() else {
+            table.note("PostgreSQL is left out: install Debian's postgresql.");
+            return Ok(None);
+        };
         let (port, directory) = (free_port()?, directory(bench)?);
         let data = directory.path().join("data");
         let is_root = fs::metadata("/proc/self")?.uid() == 0;
@@ -93,25 +77,19 @@ impl Postgres {
         postgres.args(["-h", "127.0.0.1", "-k", "", "-N", "400", "-p", &port.to_string()]);
         postgres.arg("-D").arg(&data);
         let scripts = directory.path().to_owned();
-        let server = Server::start(postgres, port, Ready::Accepting, directory).await?;
-        let server = server.context("the program postgres does not exist")?;
+        let server = Server::start(postgres, port, directory).await?;
         let postgres = Self { programs, server, scripts };
-        let text = "text COLLATE \"C\" NOT NULL";
-        let table = format!(
-            "CREATE TABLE peer (type {text}, namespace {text}, name {text}, value bytea NOT NULL,
-                 PRIMARY KEY (type, namespace, name))"
-        );
         // PostgreSQL listens before it can execute statements.
         for _ in 0..100 {
-            if postgres.run(&table).await? {
+            if postgres.run("SELECT 1").await? {
                 return Ok(Some(postgres));
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            sleep(Duration::from_millis(50)).await;
         }
-        anyhow::bail!("PostgreSQL cannot create a table")
+        bail!("PostgreSQL executes no statements")
     }
 
-    /// Numbers the existing transactions, for [`Script::Capture`].
+    /// Numbers the existing transactions, for [`Postgres::pgbench`].
     pub(crate) async fn number_transactions(&self) -> Result<()> {
         ensure!(self.run(CAPTURABLE).await?, "PostgreSQL cannot number the transactions");
         Ok(())
@@ -120,28 +98,19 @@ impl Postgres {
     /// Executes statements. Returns whether they succeeded.
     async fn run(&self, sql: &str) -> Result<bool> {
         let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["-q", "-c", sql, &self.url()]).stderr(Stdio::null());
+        psql.args(["-q", "-c", sql, &self.url()]).stdout(Stdio::null()).stderr(Stdio::null());
         Ok(psql.status().await?.success())
-    }
-
-    /// The parent of all processes of PostgreSQL.
-    pub(crate) fn pid(&self) -> u32 {
-        self.server.pid
     }
 
     pub(crate) fn url(&self) -> String {
         format!("postgres://postgres@{}/postgres", self.server.address)
     }
 
-    /// Runs one round of pgbench.
-    pub(crate) async fn pgbench(
-        &self,
-        bench: &Bench,
-        script: Script,
-        connections: u64,
-    ) -> Result<Transacted> {
+    /// Runs one round of captures by pgbench, with the same statements as payments-svc.
+    pub(crate) async fn pgbench(&self, bench: &Bench, connections: u64) -> Result<Round> {
         let file = self.scripts.join("script.sql");
-        fs::write(&file, script.text(&bench.scale))?;
+        let draw = format!("\\set number random(1, {})\n", bench.scale.captured);
+        fs::write(&file, draw + include_str!("capture.sql"))?;
         let seconds = bench.scale.measured.as_secs().max(1);
         let mut pgbench = Command::new(self.programs.join("pgbench"));
         pgbench.args(["-n", "-M", "prepared", "-j", "2", "-c", &connections.to_string()]);
@@ -162,36 +131,7 @@ impl Postgres {
                 microseconds.saturating_record(elapsed(line)?);
             }
         }
-        let at = |quantile| microseconds.value_at_quantile(quantile) as f64 / 1e3;
-        Ok(Transacted { rate, latency: Latency { p50: at(0.5), p99: at(0.99), p999: at(0.999) } })
-    }
-}
-
-impl Script {
-    fn text(self, scale: &Scale) -> String {
-        let keys = scale.keys;
-        let (kind, namespace, digits) = (object::TYPE, object::NAMESPACE, PLACEHOLDER.len());
-        let name = format!("lpad(:n::text, {digits}, '0')");
-        let value = object::value(256);
-        match self {
-            Self::Upsert => format!(
-                "\\set n random(0, {keys} - 1)\n\
-                 INSERT INTO peer VALUES ('{kind}', '{namespace}', {name}, '{value}') \
-                 ON CONFLICT (type, namespace, name) DO UPDATE SET value = excluded.value;\n"
-            ),
-            Self::Select => format!(
-                "\\set n random(0, {keys} - 1)\n\
-                 SELECT * FROM peer WHERE type = '{kind}' AND namespace = '{namespace}' \
-                 AND name = {name};\n"
-            ),
-            Self::Capture => {
-                format!(
-                    "\\set number random(1, {})\n{}",
-                    scale.captured,
-                    include_str!("capture.sql")
-                )
-            }
-        }
+        Ok(Round { rate, latency: Some(Latency::of(&microseconds, 1e3)), others: 0.0 })
     }
 }
 

@@ -11,30 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 use tokio::{
+    net::TcpStream,
     process::{Child, Command},
     time::sleep,
 };
 
-use crate::load::api;
-
-/// How to find out whether a server is ready.
-#[derive(Clone, Copy)]
-pub(crate) enum Ready {
-    /// It accepts connections.
-    Accepting,
-    /// `GET /ready` answers 200.
-    Answering,
-}
-
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    pub(crate) pid: u32,
     child: Child,
-    command: Command,
-    ready: Ready,
     directory: TempDir,
 }
 
@@ -45,11 +32,18 @@ pub(crate) fn free_port() -> Result<u16> {
 
 impl Server {
     /// Starts `command`, which listens on `port` and keeps its data in `directory`. Waits until it
-    /// is ready. Returns `None` if its program is not installed.
-    pub(crate) async fn start(
+    /// accepts connections.
+    pub(crate) async fn start(command: Command, port: u16, directory: TempDir) -> Result<Self> {
+        let program = command.as_std().get_program().to_owned();
+        Self::start_installed(command, port, directory).await?.with_context(|| {
+            format!("{program:?} does not exist: run cargo build --release --workspace --bins")
+        })
+    }
+
+    /// As [`Server::start`]. Returns `None` if the program is not installed.
+    pub(crate) async fn start_installed(
         mut command: Command,
         port: u16,
-        ready: Ready,
         directory: TempDir,
     ) -> Result<Option<Self>> {
         let log = File::create(directory.path().join("log"))?;
@@ -59,9 +53,15 @@ impl Server {
             child => child?,
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let pid = child.id().unwrap_or_default();
-        let mut server = Self { address, pid, child, command, ready, directory };
-        server.wait_until_ready().await?;
+        let mut server = Self { address, child, directory };
+        let (program, started) = (command.as_std().get_program(), Instant::now());
+        while TcpStream::connect(address).await.is_err() {
+            let ended = server.child.try_wait()?;
+            ensure!(ended.is_none(), "{program:?} ended: {}", server.log());
+            let waited = started.elapsed();
+            ensure!(waited < Duration::from_secs(30), "{program:?} hangs: {}", server.log());
+            sleep(Duration::from_millis(20)).await;
+        }
         Ok(Some(server))
     }
 
@@ -70,44 +70,9 @@ impl Server {
         self.directory.path()
     }
 
-    /// Kills the process and starts it again on the same data.
-    pub(crate) async fn restart(&mut self) -> Result<()> {
-        self.child.kill().await?;
-        self.child = self.command.spawn()?;
-        self.pid = self.child.id().unwrap_or_default();
-        self.wait_until_ready().await
-    }
-
-    /// Registers a new client of objstore-svc. Returns the value of its Cookie header.
-    pub(crate) async fn session(&self) -> Result<String> {
-        api::session(self.address).await
-    }
-
-    async fn wait_until_ready(&mut self) -> Result<()> {
-        let started = Instant::now();
-        while started.elapsed() < Duration::from_secs(30) {
-            if let Some(status) = self.child.try_wait()? {
-                bail!(
-                    "{:?} ended before it was ready, {status}: {}",
-                    self.command.as_std().get_program(),
-                    self.log()
-                );
-            }
-            let ready = match self.ready {
-                Ready::Accepting => tokio::net::TcpStream::connect(self.address).await.is_ok(),
-                Ready::Answering => api::is_ready(self.address).await,
-            };
-            if ready {
-                return Ok(());
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-        bail!("{:?} is not ready after 30 s: {}", self.command.as_std().get_program(), self.log())
-    }
-
     /// Returns the last three lines of the log.
     fn log(&self) -> String {
-        let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
+        let log = fs::read_to_string(self.directory().join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(3)..].join(" / ")
     }

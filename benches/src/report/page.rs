@@ -1,15 +1,14 @@
 //! Writes the numbers, the plots, and the section "Results" of `benchmarks.md`.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 
 use crate::{
     figures::Figure,
     report::{
-        Results,
+        Results, count,
         plot::{DARK, LIGHT, PLOTS, Plot},
-        text::{cell, percentiles, ratio},
     },
 };
 
@@ -20,7 +19,7 @@ const NUMBERS: &str = "benchmarks/results.json";
 
 /// The page is generated from this heading to its end.
 const HEADING: &str = "\n## Results\n";
-/// The tables of the page: heading, service and figures. The published numbers have all figures.
+/// The tables of the page: heading, service and figures.
 const SECTIONS: [(&str, &str, &[Figure]); 6] = [
     ("Set", "objstore-svc", &[Figure::Set]),
     ("Get", "objstore-svc", &[Figure::Get]),
@@ -57,8 +56,7 @@ fn rendered(documents: &Path) -> Result<Vec<(String, String)>> {
     let mut files = vec![(PAGE.to_owned(), page(&read(PAGE)?, &results)?)];
     for plot in &PLOTS {
         for theme in [&LIGHT, &DARK] {
-            let name = format!("{FOLDER}/{}-{}.svg", plot.name, theme.name);
-            files.push((name, plot.svg(&results, theme)?));
+            files.push((plot.file(theme), plot.svg(&results, theme)?));
         }
     }
     Ok(files)
@@ -67,30 +65,36 @@ fn rendered(documents: &Path) -> Result<Vec<(String, String)>> {
 /// Replaces the results in the text of the page.
 fn page(before: &str, results: &Results) -> Result<String> {
     let (written, _) = before.split_once(HEADING).context("the page has no section \"Results\"")?;
-    let mut page = format!("{written}{HEADING}\n");
-    head(&mut page, results)?;
-    for (heading, service, figures) in SECTIONS {
-        write!(page, "\n### {heading}\n\n")?;
-        for plot in PLOTS.iter().filter(|plot| figures.contains(&plot.figure)) {
-            picture(&mut page, plot, results)?;
-        }
-        table(&mut page, service, figures, results)?;
-    }
-    Ok(page)
+    let note = "`make bench` writes this section. Do not edit it.";
+    let text = text_with(results, |plot| picture(plot, results));
+    Ok(format!("{written}{HEADING}\n{note}\n\n{text}"))
 }
 
-fn head(page: &mut String, results: &Results) -> Result<()> {
-    writeln!(page, "`make bench` writes this section. Do not edit it.\n")?;
-    if results.quick {
-        writeln!(
-            page,
-            "**These results are a placeholder of a smoke run. The numbers mean nothing.**\n"
-        )?;
+/// The results without plots.
+pub(crate) fn text(results: &Results) -> String {
+    text_with(results, |_| String::new())
+}
+
+/// The conditions and the tables of what was measured, with a picture before each table that has
+/// one.
+fn text_with(results: &Results, picture: impl Fn(&Plot) -> String) -> String {
+    let mut text = wrapped(&conditions(results)) + "\n";
+    for (heading, service, figures) in SECTIONS {
+        if results.tables.iter().any(|table| figures.contains(&table.figure)) {
+            let plots = PLOTS.iter().filter(|plot| figures.contains(&plot.figure));
+            let pictures: String = plots.map(&picture).collect();
+            let table = table(service, figures, results);
+            text += &format!("\n### {heading}\n\n{pictures}{table}");
+        }
     }
+    text
+}
+
+fn conditions(results: &Results) -> String {
     let machine = &results.machine;
     let versions: Vec<_> =
         results.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    let conditions = format!(
+    format!(
         "{}: {}, {} cores shared by servers and load, {:.0} GiB of memory, {}; {}, where an append of 4 KiB and its sync take {:.2} ms. {}.",
         results.date,
         machine.processor,
@@ -100,56 +104,54 @@ fn head(page: &mut String, results: &Results) -> Result<()> {
         machine.disk,
         machine.sync,
         versions.join(", ")
-    );
-    writeln!(page, "{}", wrapped(&conditions))?;
-    Ok(())
+    )
 }
 
-fn picture(page: &mut String, plot: &Plot, results: &Results) -> Result<()> {
+fn picture(plot: &Plot, results: &Results) -> String {
     let words = plot.words(results);
     if words.is_empty() {
-        return Ok(());
+        return String::new();
     }
-    let file = |theme: &str| format!("{FOLDER}/{}-{theme}.svg", plot.name);
-    writeln!(page, "<picture>")?;
-    for theme in [DARK.name, LIGHT.name] {
-        let media = format!("(prefers-color-scheme: {theme})");
-        writeln!(page, "  <source media=\"{media}\" srcset=\"{}\">", file(theme))?;
-    }
+    let sources = [&DARK, &LIGHT].map(|theme| {
+        let media = format!("(prefers-color-scheme: {})", theme.name);
+        format!("  <source media=\"{media}\" srcset=\"{}\">\n", plot.file(theme))
+    });
     let words = format!("{}: the rates and latencies of the table below", escaped(&words));
-    let image = format!("<img src=\"{}\" alt=\"{words}\">", file(LIGHT.name));
-    writeln!(page, "{}\n</picture>\n", wrapped(&image))?;
-    Ok(())
+    let image = wrapped(&format!("<img src=\"{}\" alt=\"{words}\">", plot.file(&LIGHT)));
+    format!("<picture>\n{}{image}\n</picture>\n\n", sources.concat())
 }
 
-fn table(page: &mut String, service: &str, figures: &[Figure], results: &Results) -> Result<()> {
-    writeln!(page, "| load | contender | median | rounds | p50 | p99 | {service} ÷ peer |")?;
-    writeln!(page, "|---|---|--:|--:|--:|--:|--:|")?;
+fn table(service: &str, figures: &[Figure], results: &Results) -> String {
+    let mut text =
+        format!("| load | contender | median | rounds | p50 | p99 | {service} ÷ peer |\n");
+    text += "|---|---|--:|--:|--:|--:|--:|\n";
     let tables = || results.tables.iter().filter(|table| figures.contains(&table.figure));
     let mut last = "";
     for row in tables().flat_map(|table| &table.rows) {
-        let [p50, p99] = percentiles(row);
+        let rate = row.rate.as_ref();
+        let range = rate.filter(|rate| rate.least < rate.most);
+        let ms = |number: f64| format!("{number:.2} ms");
         let cells = [
-            if row.title == last { String::new() } else { escaped(&row.title) },
-            format!("{}{}", row.who, if row.is_disturbed() { " (disturbed)" } else { "" }),
-            cell(row.result.as_ref()),
-            row.result.as_ref().map(|result| result.range()).unwrap_or_default(),
-            p50,
-            p99,
-            ratio(row),
+            Some(escaped(&row.title)).filter(|_| row.title != last),
+            Some(format!("{}{}", row.who, if row.disturbed { " (disturbed)" } else { "" })),
+            rate.map(|rate| format!("{}/s", count(rate.median))),
+            range.map(|rate| format!("{}–{}", count(rate.least), count(rate.most))),
+            row.latency.map(|latency| ms(latency.p50)),
+            row.latency.map(|latency| ms(latency.p99)),
+            row.ratio.map(|ratio| format!("{ratio:.2} ×")),
         ];
-        writeln!(page, "| {} |", cells.join(" | "))?;
+        text += &format!("| {} |\n", cells.map(Option::unwrap_or_default).join(" | "));
         last = &row.title;
     }
     for table in tables() {
         for note in &table.notes {
-            writeln!(page, "\n{note}")?;
+            text += &format!("\n{note}\n");
         }
         if let Some(failure) = &table.failure {
-            writeln!(page, "\n**{:?} could not be measured:** {failure}", table.figure)?;
+            text += &format!("\n**{:?} could not be measured:** {failure}\n", table.figure);
         }
     }
-    Ok(())
+    text
 }
 
 /// Escapes a text for HTML.
@@ -159,21 +161,17 @@ fn escaped(text: &str) -> String {
 
 /// Wraps a text at [`LINE`].
 fn wrapped(text: &str) -> String {
-    let mut lines = String::new();
-    let mut length = 0;
+    let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
-        let characters = word.chars().count();
-        if length > 0 && length + 1 + characters > LINE {
-            lines.push('\n');
-            length = 0;
-        } else if !lines.is_empty() {
-            lines.push(' ');
-            length += 1;
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= LINE => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
-        lines.push_str(word);
-        length += characters;
     }
-    lines
+    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -204,9 +202,6 @@ mod tests {
             assert!(page.lines().any(|other| other == line), "no {line}\nin {page}");
         }
         assert!(page.replace('\n', " ").contains("its sync take 0.50 ms. etcd 3.4.23."), "{page}");
-        assert!(!page.contains("smoke"), "{page}");
-        let smoke = Results { quick: true, ..results() };
-        assert!(super::page(BEFORE, &smoke).unwrap().contains("placeholder of a smoke run"));
     }
 
     #[test]
@@ -225,15 +220,10 @@ mod tests {
         publish(&results(), documents.path()).unwrap();
         let read = |name: &str| fs::read_to_string(documents.path().join(name)).unwrap();
         assert_eq!(read(PAGE), page(BEFORE, &results()).unwrap());
-        let plot = &PLOTS[0];
-        assert_eq!(
-            read("benchmarks/objstore-writes-dark.svg"),
-            plot.svg(&results(), &DARK).unwrap()
-        );
-        assert_eq!(
-            read("benchmarks/objstore-writes-light.svg"),
-            plot.svg(&results(), &LIGHT).unwrap()
-        );
+        for theme in [&LIGHT, &DARK] {
+            let svg = PLOTS[0].svg(&results(), theme).unwrap();
+            assert_eq!(read(&PLOTS[0].file(theme)), svg);
+        }
     }
 
     #[test]

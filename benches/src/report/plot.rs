@@ -12,13 +12,13 @@ use plotters::{
 
 use crate::{
     figures::Figure,
-    report::{Results, Row, text::count},
+    report::{Results, Row, count},
 };
 
 /// The picture of a figure.
 pub(crate) struct Plot {
     /// Prefix of the names of its files.
-    pub(crate) name: &'static str,
+    name: &'static str,
     service: &'static str,
     pub(crate) figure: Figure,
 }
@@ -85,6 +85,11 @@ const TEXT: f64 = 14.0;
 const SMALL: f64 = 13.0;
 
 impl Plot {
+    /// The path of its file in the folder of documents.
+    pub(crate) fn file(&self, theme: &Theme) -> String {
+        format!("benchmarks/{}-{}.svg", self.name, theme.name)
+    }
+
     pub(crate) fn svg(&self, results: &Results, theme: &Theme) -> Result<String> {
         let panels = self.panels(results);
         let heights = panels.iter().map(|panel| panel.height() + 2 * GAP);
@@ -125,9 +130,6 @@ impl Plot {
 }
 
 fn footer(results: &Results) -> String {
-    if results.quick {
-        return "Placeholder of a smoke run, not a result.".to_owned();
-    }
     let machine = &results.machine;
     format!("{}, {} cores, {}", machine.processor, machine.cores, results.date)
 }
@@ -140,7 +142,7 @@ fn compared(row: &Row, service: &str) -> Option<String> {
 impl Row {
     /// The rate to draw. `None` if the load determines the rate.
     fn drawn_rate(&self) -> Option<f64> {
-        self.result.as_ref().filter(|_| !self.steady).map(|result| result.median)
+        self.rate.as_ref().filter(|_| !self.steady).map(|rate| rate.median)
     }
 }
 
