@@ -108,15 +108,16 @@ fn conditions(results: &Results) -> String {
 }
 
 fn picture(plot: &Plot, results: &Results) -> String {
-    let words = plot.words(results);
-    if words.is_empty() {
+    let titles: Vec<_> =
+        plot.panels(results).iter().map(|panel| escaped(panel[0].title.as_str())).collect();
+    if titles.is_empty() {
         return String::new();
     }
     let sources = [&DARK, &LIGHT].map(|theme| {
         let media = format!("(prefers-color-scheme: {})", theme.name);
         format!("  <source media=\"{media}\" srcset=\"{}\">\n", plot.file(theme))
     });
-    let words = format!("{}: the rates and latencies of the table below", escaped(&words));
+    let words = format!("{}: the rates and latencies of the table below", titles.join("; "));
     let image = wrapped(&format!("<img src=\"{}\" alt=\"{words}\">", plot.file(&LIGHT)));
     format!("<picture>\n{}{image}\n</picture>\n\n", sources.concat())
 }
