@@ -1,4 +1,4 @@
-.PHONY: help up test check bench settings pictures soak containers release
+.PHONY: help up test check cost bench settings pictures soak containers release
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -12,6 +12,9 @@ test: ## Run every test
 
 check: ## Check format, lints, documentation, licences, spelling and manifests
 	@scripts/check
+
+cost: ## Compare what operations cost with tests/cost.tsv
+	@scripts/cost
 
 bench: ## Measure, side by side with what a user would pick instead
 	@scripts/bench all

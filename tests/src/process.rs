@@ -214,16 +214,18 @@ impl Process {
         assert!(found.is_ok_and(|found| found.is_ok()), "{}", self.log.borrow().join("\n"));
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id().expect("the process runs")
+    }
+
     /// The path of a file of the process in `/proc`, such as `limits`.
     pub fn proc(&self, file: &str) -> PathBuf {
-        let id = self.child.id().expect("the process runs");
-        format!("/proc/{id}/{file}").into()
+        format!("/proc/{}/{file}", self.id()).into()
     }
 
     /// The number of threads.
     pub fn threads(&self) -> usize {
-        let id = self.child.id().expect("the process runs");
-        std::fs::read_dir(format!("/proc/{id}/task")).expect("the process runs").count()
+        fs::read_dir(self.proc("task")).expect("the process runs").count()
     }
 
     /// Resident bytes, without program and files. `None` if the process has ended.
@@ -241,7 +243,7 @@ impl Process {
 
     /// Sends the signal with this name, such as `TERM`.
     pub async fn signal(&self, name: &str) {
-        send(self.child.id().expect("is running"), name).await;
+        send(self.id(), name).await;
     }
 
     /// Waits until a terminated process has ended with success.

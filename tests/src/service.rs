@@ -134,7 +134,7 @@ impl<P: Program> Stopped<P> {
 
     /// A database with the tables of the service, and without data. Only the first one is migrated; the
     /// others are copies, made in a fraction of the time.
-    fn migrated() -> Database {
+    pub fn migrated() -> Database {
         static FIRST: Mutex<BTreeMap<&str, Database>> = Mutex::new(BTreeMap::new());
         let migrate = || {
             let database = Cluster::shared().database();
