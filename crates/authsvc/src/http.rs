@@ -61,8 +61,7 @@ fn observe(metrics: &Arc<Metrics>) -> Observe<Metering> {
     Observe::new(Metering(Arc::clone(metrics)), || Error::Panicked.into_response())
 }
 
-/// A route that answers GET and rejects HEAD, unlike the pages. `docs/decisions/authsvc.md` lists
-/// the methods.
+/// A route that answers GET and rejects HEAD, unlike the pages.
 fn api(get: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
     get.head(method_not_allowed)
 }
