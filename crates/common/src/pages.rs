@@ -45,9 +45,9 @@ const SWAGGER_STYLE: &[u8] = include_bytes!("../assets/vendored/swagger-ui.css.g
 /// unpacked once, when the first browser needs this.
 pub struct File {
     headers: HeaderMap,
-    is_small: bool,
     plain: Form,
-    gzip: Form,
+    /// `None` for a file that fits into one packet.
+    gzip: Option<Form>,
 }
 
 type Form = LazyLock<Bytes, Box<dyn FnOnce() -> Bytes + Send>>;
@@ -56,37 +56,21 @@ impl File {
     /// A file that pages load.
     pub fn new(content_type: &'static str, bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        let gzip = {
+        let headers = headers(content_type, &bytes);
+        let gzip = (bytes.len() >= MIN_COMPRESSED).then(|| {
             let bytes = bytes.clone();
-            move || read(GzEncoder::new(&*bytes, Compression::default()))
-        };
-        let is_small = bytes.len() < MIN_COMPRESSED;
-        Self::of(content_type, &bytes.clone(), is_small, move || bytes, gzip)
+            form(move || read(GzEncoder::new(&*bytes, Compression::default())))
+        });
+        Self { headers, plain: form(move || bytes), gzip }
     }
 
     /// A file that is stored in its compressed form.
     pub fn packed(content_type: &'static str, gzip: &'static [u8]) -> Self {
-        let plain = move || read(GzDecoder::new(gzip));
-        Self::of(content_type, gzip, false, plain, move || Bytes::from_static(gzip))
-    }
-
-    fn of(
-        content_type: &'static str,
-        tagged: &[u8],
-        is_small: bool,
-        plain: impl FnOnce() -> Bytes + Send + 'static,
-        gzip: impl FnOnce() -> Bytes + Send + 'static,
-    ) -> Self {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(SHORT_CACHE));
-        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-        if let Some(tag) = entity_tag(tagged) {
-            headers.insert(header::ETAG, tag);
+        Self {
+            headers: headers(content_type, gzip),
+            plain: form(move || read(GzDecoder::new(gzip))),
+            gzip: Some(form(move || Bytes::from_static(gzip))),
         }
-        let [plain, gzip]: [Box<dyn FnOnce() -> Bytes + Send>; 2] =
-            [Box::new(plain), Box::new(gzip)];
-        Self { headers, is_small, plain: LazyLock::new(plain), gzip: LazyLock::new(gzip) }
     }
 
     /// An HTML page with its content security policy.
@@ -108,12 +92,28 @@ impl File {
         if is_known(request, self.headers.get(header::ETAG)) {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
-        if self.is_small || !accepts_gzip(request) {
-            return (headers, self.plain.clone()).into_response();
-        }
+        let Some(gzip) = self.gzip.as_ref().filter(|_| accepts_gzip(request)) else {
+            return (headers, Bytes::clone(&self.plain)).into_response();
+        };
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        (headers, self.gzip.clone()).into_response()
+        (headers, Bytes::clone(gzip)).into_response()
     }
+}
+
+fn form(make: impl FnOnce() -> Bytes + Send + 'static) -> Form {
+    LazyLock::new(Box::new(make))
+}
+
+/// The headers of a file, whose tag is that of these bytes.
+fn headers(content_type: &'static str, tagged: &[u8]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(SHORT_CACHE));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if let Some(tag) = entity_tag(tagged) {
+        headers.insert(header::ETAG, tag);
+    }
+    headers
 }
 
 /// A weak tag: the compressed and the plain form have the same one.
