@@ -257,7 +257,7 @@ impl<P: Program> Stopped<P> {
 
 /// A variable of these tests, without a slash at the end.
 #[expect(clippy::disallowed_methods, reason = "the variables of these tests")]
-pub(crate) fn variable(name: &str) -> Option<String> {
+pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim_end_matches('/').to_owned())
 }
 
