@@ -30,7 +30,7 @@ impl Latency {
     }
 }
 
-/// What a load client measured in one round.
+/// The measurements of a load client in one round.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Round {
     /// Per second.

@@ -86,7 +86,7 @@ async fn drive(sockets: &Sockets, progress: &Arc<Progress>) -> Result<Vec<Round>
     Ok(vec![progress.latencies.round(others), progress.answers.round(others)])
 }
 
-/// What setters and sockets share.
+/// The state that setters and sockets share.
 struct Progress {
     /// Stamps are nanoseconds since this instant.
     epoch: Instant,

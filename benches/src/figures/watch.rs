@@ -112,7 +112,7 @@ async fn set(
     Ok(())
 }
 
-/// What setters and sockets share.
+/// The state that setters and sockets share.
 struct Progress {
     sockets: usize,
     /// The common order of the changes: the number of each, and how many sockets have received it.

@@ -85,7 +85,7 @@ impl Pushes {
 
 pub(crate) struct Socket {
     stream: TcpStream,
-    /// What is read and not parsed yet.
+    /// Bytes that are read, but not parsed yet.
     bytes: Vec<u8>,
 }
 
