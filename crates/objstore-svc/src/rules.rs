@@ -1,8 +1,8 @@
 //! The access rules of this process: reads them from a file, and again when the file changes.
 //!
 //! 1. New rules apply to requests and streams at once. A file that cannot be used keeps the old ones.
-//! 2. Then they are recorded in the store, so that streams on all replicas are reset: see rule 6 of
-//!    `watch/state.rs`. A new epoch may lack the record, so it is repeated.
+//! 2. Then they are recorded in the store, so that streams on all replicas are reset: see rules 6 and 7
+//!    of `watch/state.rs`. A new epoch may lack the record, so it is repeated.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -235,20 +235,25 @@ impl Reload {
         if self.recorded == Some((digest, epoch)) {
             return;
         }
-        let adopted = self.store.adopt_rules(digest).await;
-        if self.outage.observe(adopted).is_some() {
+        self.recorded = None;
+        let adopted = async {
+            let revision = self.store.adopt_rules(digest).await?;
+            self.hub.rules_recorded(revision).await
+        };
+        if self.outage.observe(adopted.await).is_some() {
             self.recorded = Some((digest, epoch));
         }
     }
 
     /// Applies the rules of the file. Returns whether they have changed.
-    async fn reload(&self) -> Result<bool, RulesFileError> {
+    async fn reload(&mut self) -> Result<bool, RulesFileError> {
         let Some(path) = self.path.clone() else { return Ok(false) };
         // A panic while reading keeps the old rules, too.
         let Ok(rules) = spawn_blocking(move || read(Some(&path))).await else { return Ok(false) };
         let rules = Arc::new(rules?);
         let has_changed = rules.digest() != self.rules.borrow().digest();
         if has_changed {
+            self.recorded = None;
             self.rules.send_replace(Arc::clone(&rules));
             self.hub.set_rules(rules);
         }

@@ -612,8 +612,10 @@ impl Store {
     }
 
     /// Records the access rules of this process in the change log, unless they are the newest ones.
-    pub(crate) async fn adopt_rules(&self, digest: RulesDigest) -> Result<(), StoreError> {
-        self.write(Write::AdoptRules { digest }).await.map(drop)
+    /// Returns the newest revision.
+    pub(crate) async fn adopt_rules(&self, digest: RulesDigest) -> Result<Revision, StoreError> {
+        let done = self.write(Write::AdoptRules { digest }).await?;
+        Ok(done.map_or(0, |done| done.revision)) // It is never refused.
     }
 
     pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {

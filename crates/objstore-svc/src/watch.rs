@@ -28,7 +28,7 @@
 //! 7. **No stream stops inside a group of operations** ([`Record::joins_next`]): pages of the change
 //!    log, [`State::head`] and bursts end where a group ends. So a cursor is inside a group only where
 //!    a client resumes there, and no `synced` or `mark` shows a part of a group.
-//! 8. **Access rules limit what a client receives**: see rule 6 of `state.rs`.
+//! 8. **Access rules limit what a client receives**: see rules 6 and 7 of `state.rs`.
 
 use std::{
     sync::{
@@ -165,6 +165,13 @@ impl Hub {
     pub(crate) fn set_rules(&self, rules: Arc<AccessRules>) {
         let reset_at = || Instant::now() + RESETS_WITHIN.mul_f64(rand::random());
         wake(self.state().set_rules(rules, reset_at));
+    }
+
+    /// Ends the pause of the streams, once everything up to `revision` is dispatched.
+    pub(crate) async fn rules_recorded(&self, revision: Revision) -> Result<(), StoreError> {
+        self.wait_until_dispatched(revision).await?;
+        wake(self.state().end_pause());
+        Ok(())
     }
 
     fn dispatch(&self, records: &mut impl Iterator<Item = Record>) -> Vec<Arc<Notify>> {

@@ -1,4 +1,7 @@
 //! Clients that keep a copy of the objects that they watch, from streams with `initial`.
+//!
+//! Each connection can break after any message: then the client knows no later place than that of the
+//! messages before.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,12 +12,23 @@ use shuttle::{
 };
 
 use crate::{
-    domain::{ClientId, Place, Revision},
-    hub::{Replica, Step, chance, id, write},
+    domain::{ClientId, Pattern, Place, Revision},
+    hub::{Replica, Step, chance, id, pattern, write},
     rules,
     store::{Store, StoreError},
     watch::{Begin, Burst, Frame, Hub, MessageFormat, Stream},
 };
+
+/// How clients learn the places at which they can resume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Places {
+    /// From the service, as if it told them after each burst of events.
+    Events,
+    /// From the marks among the events.
+    Marks,
+    /// From the offsets of the State protocol. Such a client reads all objects.
+    Offsets,
+}
 
 /// The writer and the clients of one run. Each client connects to any of the replicas.
 pub struct Plan {
@@ -23,7 +37,7 @@ pub struct Plan {
     /// every client watches and may see, or rules that show each client other objects than before.
     pub steps: Vec<Step>,
     pub clients: Vec<u128>,
-    pub marks: bool,
+    pub places: Places,
     /// Maximum number of times that a client disconnects by itself.
     pub disconnects: usize,
 }
@@ -47,11 +61,15 @@ pub fn run_until(last: Revision, plan: &Plan) {
         .clients
         .iter()
         .map(|&client| {
-            let (hubs, client, marks) = (hubs.clone(), id(client), plan.marks);
-            let (objects, disconnects) = (BTreeMap::new(), plan.disconnects);
-            let copy =
-                Copy { store: store.clone(), client, objects, at: None, newest: 0, disconnects };
-            spawn(copy.keep(hubs, marks, last))
+            let copy = Copy {
+                store: store.clone(),
+                client: id(client),
+                places: plan.places,
+                objects: BTreeMap::new(),
+                at: None,
+                disconnects: plan.disconnects,
+            };
+            spawn(copy.keep(hubs.clone(), last))
         })
         .collect();
     block_on(async {
@@ -72,74 +90,107 @@ pub fn run_until(last: Revision, plan: &Plan) {
 struct Copy {
     store: Store,
     client: ClientId,
+    places: Places,
     /// The revision of each object by its name.
     objects: BTreeMap<String, Revision>,
-    /// The revision of the last message at which it could resume.
-    at: Option<Revision>,
-    /// The newest revision of a message.
-    newest: Revision,
+    /// Where it resumes.
+    at: Option<Place>,
     disconnects: usize,
 }
 
 impl Copy {
     /// Receives and resumes until the copy includes the change `last`.
-    async fn keep(mut self, hubs: Vec<Arc<Hub>>, marks: bool, last: Revision) {
-        while self.at < Some(last) {
-            let stream = Stream {
-                format: MessageFormat::Events,
-                begin: self.at.map_or(Begin::Now, Begin::After),
-                initial: true,
-                marks,
-                pattern: None,
-            };
+    async fn keep(mut self, hubs: Vec<Arc<Hub>>, last: Revision) {
+        while !self.includes(last) {
             if self.at.is_none() {
                 self.objects.clear();
             }
             let hub = &hubs[thread_rng().gen_range(0..hubs.len())];
-            let mut subscriber = hub.subscribe(self.client, &stream).await.expect("it runs");
+            let mut subscriber = hub.subscribe(self.client, &self.stream()).await.expect("it runs");
             let mut burst = Burst::new();
-            while self.at < Some(last) {
+            while !self.includes(last) {
                 match subscriber.next(&mut burst).await {
-                    Ok(_) => {
-                        burst.drain(..).for_each(|frame| self.apply(&frame));
-                        self.check(subscriber.place());
-                    }
+                    Ok(_) => {}
                     Err(StoreError::SocketLost) => break,
                     Err(error) => panic!("{error:?}"),
                 }
-                if self.disconnects > 0 && chance() {
+                let place = subscriber.place();
+                let breaks = self.disconnects > 0 && chance();
+                let most =
+                    if breaks { thread_rng().gen_range(0..=burst.len()) } else { usize::MAX };
+                burst.drain(..).take(most).for_each(|frame| self.apply(&frame));
+                if breaks {
                     self.disconnects -= 1;
                     break;
                 }
+                if self.places != Places::Marks {
+                    place.into_iter().for_each(|place| self.arrive(place));
+                }
             }
         }
+    }
+
+    fn stream(&self) -> Stream {
+        let pattern = self.pattern();
+        let format = if pattern.is_some() { MessageFormat::State } else { MessageFormat::Events };
+        let begin = match self.at.clone() {
+            None => Begin::Now,
+            Some(place) if self.places == Places::Offsets => Begin::At(self.store.offset(place)),
+            Some(place) => Begin::After(place.revision()),
+        };
+        let (initial, marks) =
+            (self.at.is_none() || pattern.is_none(), self.places == Places::Marks);
+        Stream { format, begin, initial, marks, pattern }
+    }
+
+    /// The pattern of the stream. `None`: the watches of the client.
+    fn pattern(&self) -> Option<Pattern> {
+        (self.places == Places::Offsets).then(|| pattern(""))
+    }
+
+    fn includes(&self, last: Revision) -> bool {
+        matches!(self.at, Some(Place::Exact(revision)) if revision >= last)
     }
 
     fn apply(&mut self, frame: &Frame) {
         let json: Json = serde_json::from_slice(&frame.json).expect("JSON");
-        assert_eq!(json["Revision"], frame.revision);
-        self.newest = self.newest.max(frame.revision);
-        let name = || json["Object"]["Key"]["Name"].as_str().expect("a name").to_owned();
-        match json["Event"].as_str().expect("an event") {
-            "set" => drop(self.objects.insert(name(), frame.revision)),
+        let text = |json: &Json| json.as_str().map(str::to_owned);
+        let (event, name) = match self.places {
+            Places::Offsets => {
+                let headers = &json["headers"];
+                let event = text(&headers["operation"]).or_else(|| text(&headers["control"]));
+                (event, text(&json["key"]).map(|key| key.replace("home/", "")))
+            }
+            Places::Events | Places::Marks => {
+                assert_eq!(json["Revision"], frame.revision);
+                (text(&json["Event"]), text(&json["Object"]["Key"]["Name"]))
+            }
+        };
+        let name = || name.clone().expect("a name");
+        match &*event.expect("an event") {
+            "set" | "insert" | "update" => drop(self.objects.insert(name(), frame.revision)),
             "delete" => drop(self.objects.remove(&name())),
             "reset" => {
                 self.objects.clear();
-                self.at = None;
+                if self.places != Places::Offsets {
+                    self.at = None;
+                }
             }
-            _ => assert!(!self.store.is_inside_group(frame.revision), "a part of a group"),
+            "snapshot-start" | "snapshot-end" => {}
+            _ => {
+                assert!(!self.store.is_inside_group(frame.revision), "a part of a group");
+                self.arrive(Place::Exact(frame.revision));
+            }
         }
     }
 
-    fn check(&mut self, place: Option<Place>) {
-        if let Some(Place::Exact(revision)) = place {
-            // A hub that does not have the newest rules shows a revision before their record, and before
-            // the changes that the client has got by its own rules.
-            if !self.store.is_before_rules(revision) && revision >= self.newest {
-                let expected = self.store.watched_objects_at(self.client, revision);
-                assert_eq!(self.objects, expected, "the state of {revision}");
-            }
-            self.at = Some(revision);
+    fn arrive(&mut self, place: Place) {
+        if let Place::Exact(revision) = place {
+            let expected = self.store.objects_at(self.client, revision, self.pattern().as_ref());
+            assert_eq!(self.objects, expected, "the state of {revision}");
+        }
+        if self.places == Places::Offsets || matches!(place, Place::Exact(_)) {
+            self.at = Some(place);
         }
     }
 }

@@ -243,7 +243,7 @@ pub(crate) fn id(client: u128) -> ClientId {
     ClientId::new(uuid::Uuid::from_u128(client)).expect("an ID")
 }
 
-fn pattern(name: &str) -> Pattern {
+pub(crate) fn pattern(name: &str) -> Pattern {
     let kind = if name.is_empty() { TYPE } else { "" };
     Pattern::new(kind, "", name).expect("a pattern")
 }

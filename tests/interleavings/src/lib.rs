@@ -8,7 +8,9 @@
 //!    services need no `cfg`, and their dependencies are built once.
 //! 2. **A stand-in replaces the store of objstore-svc** ([`store`]), because the scheduler cannot
 //!    switch between the threads of a database.
-//! 3. **Nothing wakes a task except what it waits for.** Intervals never tick, and timeouts never
+//! 3. **The seed decides each random number**, also those of the code under test, so that `SEED`
+//!    repeats a run.
+//! 4. **Nothing wakes a task except what it waits for.** Intervals never tick, and timeouts never
 //!    expire: otherwise they would hide a lost wake-up. A lost wake-up is a deadlock here, which
 //!    fails the test. See [`time`].
 
@@ -18,13 +20,25 @@
 #![expect(missing_docs, reason = "a comment that restates a name helps no reader of a test")]
 
 // The names by which the files under test import their primitives.
+extern crate rand as random_numbers;
+extern crate self as rand;
 extern crate self as tokio;
 extern crate shuttle_tokio_util as tokio_util;
 
 use std::sync::Arc;
 
+use random_numbers::{
+    RngExt as _, SeedableRng as _,
+    distr::{
+        Distribution, StandardUniform,
+        uniform::{SampleRange, SampleUniform},
+    },
+    rngs::StdRng,
+};
+
 use shuttle::{
     Config, Runner,
+    rand::RngCore as _,
     scheduler::{PctScheduler, RandomScheduler, Scheduler},
 };
 
@@ -81,6 +95,23 @@ pub fn explore(scenario: impl Fn() + Send + Sync + 'static) {
     let scenario = Arc::new(scenario);
     run(RandomScheduler::new_from_seed(seed, schedules), Arc::clone(&scenario));
     run(PctScheduler::new_from_seed(seed, PRIORITY_CHANGES, schedules), scenario);
+}
+
+/// Replaces `rand::random`.
+pub fn random<T>() -> T
+where
+    StandardUniform: Distribution<T>,
+{
+    numbers().random()
+}
+
+/// Replaces `rand::random_range`.
+pub fn random_range<T: SampleUniform>(range: impl SampleRange<T>) -> T {
+    numbers().random_range(range)
+}
+
+fn numbers() -> StdRng {
+    StdRng::seed_from_u64(shuttle::rand::thread_rng().next_u64())
 }
 
 fn run(scheduler: impl Scheduler + 'static, scenario: Arc<impl Fn() + Send + Sync + 'static>) {

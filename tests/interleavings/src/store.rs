@@ -10,8 +10,8 @@ use std::{
 
 use crate::{
     domain::{
-        Action, AdoptedRules, ClientId, Entry, Epoch, EpochId, Key, Object, Pattern, Record,
-        Revision, StoredLifespan, StoredObject, Watches,
+        Action, AdoptedRules, ClientId, Entry, Epoch, EpochId, Key, Object, Offset, Pattern, Place,
+        Record, Revision, StoredLifespan, StoredObject, Watches,
     },
     rules,
     sync::mpsc,
@@ -191,34 +191,37 @@ impl Store {
         self.history().objects().remove(name).map(|stored| stored.object)
     }
 
-    /// Whether the next record is one of access rules.
-    pub(crate) fn is_before_rules(&self, revision: Revision) -> bool {
-        let next = self.history().log.iter().find(|record| record.revision > revision).cloned();
-        next.is_some_and(|record| matches!(record.entry, Entry::Rules(_)))
+    /// An offset of this store.
+    pub(crate) fn offset(&self, place: Place) -> Offset {
+        Offset { epoch: self.epoch().start, place }
     }
 
     /// The objects that the client watches, each with its revision.
     pub(crate) fn watched_objects(&self, client: ClientId) -> BTreeMap<String, Revision> {
-        self.watched_objects_at(client, Revision::MAX)
+        self.objects_at(client, Revision::MAX, None)
     }
 
-    /// The objects that the client watched at a revision, and might see by the access rules of
-    /// that revision, each with its revision.
-    pub(crate) fn watched_objects_at(
+    /// The objects that matched `pattern` at a revision, or that the client watched, and that it might
+    /// see by the access rules of that revision, each with its revision.
+    pub(crate) fn objects_at(
         &self,
         client: ClientId,
         revision: Revision,
+        pattern: Option<&Pattern>,
     ) -> BTreeMap<String, Revision> {
         let log = self.history().log.clone();
         let log = log.into_iter().filter(|record| record.revision <= revision).collect();
         let history = History { log, ..History::default() };
         let watches = history.watches(client);
+        let is_asked = |key: &Key| match pattern {
+            Some(pattern) => matches(pattern, key),
+            None => watches.match_current(key).is_some(),
+        };
         let sight = rules::with_digest(history.rules().digest).sight(client, Action::Watch);
         let objects = history.objects().into_iter();
         objects
             .filter(|(_, StoredObject { object, .. })| {
-                watches.match_current(&object.key).is_some()
-                    && sight.has(&object.key, &object.owner)
+                is_asked(&object.key) && sight.has(&object.key, &object.owner)
             })
             .map(|(name, stored)| (name, stored.revision))
             .collect()

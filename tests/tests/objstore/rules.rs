@@ -10,7 +10,7 @@ use std::{
 };
 
 use blackbox::{
-    objstore::{Change, Client, Event, Key, Object, Service, Stopped, revision},
+    objstore::{Change, Client, Event, Key, Object, Part, Service, Stopped, revision},
     postgres::Cluster,
     process::{self, DEADLINE},
     rereading::SettingFile,
@@ -489,22 +489,17 @@ async fn a_reload_under_load_drops_no_stream() {
         let pattern = (index % 2 == 1).then_some(&all);
         let mut stream = Stream::open(&client, pattern, None).await.unwrap();
         readers.spawn(async move {
-            let (mut objects, mut resets, mut newest) = (Objects::new(), 0, 0);
+            let (mut objects, mut resets) = (Objects::new(), 0);
             loop {
-                let event = stream.next().await.unwrap();
-                let is_exact = event.revision() >= newest;
-                newest = newest.max(event.revision());
-                match event {
+                match stream.next().await.unwrap() {
                     Event::Set(_, object) => drop(objects.insert(parts(&object.key), object)),
                     Event::Reset(_) => {
                         objects.clear();
                         resets += 1;
                     }
-                    Event::Mark(_) if is_exact && objects.contains_key(&parts(&last())) => {
+                    Event::Mark(_) if objects.contains_key(&parts(&last())) => {
                         return (objects, resets);
                     }
-                    // Between new rules and their record, marks are only for resuming.
-                    Event::Mark(_) | Event::Synced(_) if !is_exact => {}
                     Event::Mark(_) | Event::Synced(_) => {
                         let namespaces: BTreeSet<_> =
                             objects.values().map(|object| &object.key.namespace).collect();
@@ -647,6 +642,65 @@ async fn a_stream_resumes_unless_a_restart_brought_other_rules() {
             }
         }
         offset = part.offset;
+    }
+}
+
+#[tokio::test]
+async fn a_copy_of_newer_rules_is_reset_by_older_ones_and_again_by_the_newer() {
+    let database = Cluster::shared().database();
+    let (rules_a, rules_b) = (rules_file(&rules("a", 0)), rules_file(&rules("b", 1)));
+    let start = async |file: &SettingFile| {
+        Stopped::on(Some(database.clone()), &[file.variable()]).start().await
+    };
+    let (older, newer) = (start(&rules_a).await, start(&rules_b).await);
+    let client = newer.client().await;
+    let of_older = client.at(&older);
+    let all = Key::new("", "", "");
+    client.watch(&all).await;
+    let hidden =
+        Object { owner: "nobody".to_owned(), ..Object::new(&Key::new("t", "a", "1"), "{}") };
+    of_older.set(&hidden).await;
+    let place = client.part(&all, "").await;
+    let Part { offset, .. } = &place;
+    let query = format!("?offset={offset}");
+    let by_older = [
+        of_older.part(&all, &query).await,
+        of_older.part(&all, &format!("{query}&live=long-poll")).await,
+    ];
+    for part in &by_older {
+        assert!(
+            matches!(
+                part.changes[..],
+                [Change::Reset, Change::SnapshotStart, Change::Insert(..), Change::SnapshotEnd]
+            ),
+            "{part:?}"
+        );
+    }
+    let mut stream = of_older.stream(&all, offset).await;
+    let told = stream.next().await.unwrap();
+    assert!(told.changes.is_empty() && !told.up_to_date, "the reset comes later: {told:?}");
+    assert_eq!(stream.next_change().await, Change::Reset);
+    for Part { offset: older, .. } in by_older.into_iter().chain([told]) {
+        assert!(older < *offset);
+        let reset = client.part(&all, &format!("?offset={older}")).await;
+        assert_eq!(reset.changes, [Change::Reset, Change::SnapshotStart, Change::SnapshotEnd]);
+    }
+    let since = place.exact().unwrap();
+    let query = format!("?events=true&initial=true&marks=true&since={since}");
+    let mut socket = of_older.socket_with(&query).await;
+    assert!(matches!(socket.next_event().await, Event::Reset(_)));
+}
+
+#[tokio::test]
+async fn rules_that_are_withdrawn_stop_no_stream() {
+    let file = rules_file(&rules("a", 0));
+    let service = service(&file).await;
+    let client = service.client().await;
+    let mut stream = client.stream(&Key::new("", "", ""), "now").await;
+    for generation in [1, 0, 1, 0] {
+        file.replace(&rules(["a", "b"][generation], generation));
+        applied(&client, &generation.to_string()).await;
+        while stream.next_change().await != Change::SnapshotEnd {}
     }
 }
 

@@ -176,7 +176,8 @@ pub(super) async fn read(
         }
         let renewed = session.renew(&app).await;
         // Not for `now`: the tail moves.
-        let etag = (offset != NOW).then(|| format!("\"{offset}:{}\"", part.position.offset));
+        let is_repeatable = offset != NOW && !subscriber.is_held_back();
+        let etag = is_repeatable.then(|| format!("\"{offset}:{}\"", part.position.offset));
         return Ok((renewed, part.response(etag, &headers)?).into_response());
     };
     let opened = OpenStream::new(&app, &session, &connection, &stream).await;
@@ -217,8 +218,9 @@ impl Part {
         let newest = subscriber.head();
         loop {
             let is_place = self.position.advance(subscriber);
-            self.is_up_to_date = is_place && subscriber.has_state_since(newest);
-            if self.is_up_to_date || is_place && self.json.len() >= PART_BYTES {
+            self.is_up_to_date = is_place && subscriber.has_all_until(newest);
+            let may_end = is_place && subscriber.advances();
+            if self.is_up_to_date || may_end && self.json.len() >= PART_BYTES {
                 return Ok(());
             }
             let mut burst = Burst::new();

@@ -21,10 +21,13 @@
 //!    socket did not send the changes between the position and its start (`since`), so its pongs
 //!    do not prove that the client has them. A stream of events moves no position from the time when
 //!    new rules apply until its reset is over: a client that disconnects before gets the reset.
-//! 6. **New access rules apply at once**, and their record follows ([`Entry::Rules`]). A stream of
-//!    events whose client may see other objects is then reset. Until this process has the rules of
-//!    the newest record, streams show no revision to resume after that record
-//!    ([`State::state_revision`]): another process may apply other rules.
+//! 6. **New access rules apply at once**, and their record follows ([`Entry::Rules`]). Until then,
+//!    streams of events send nothing. Then those whose client may see other objects are reset.
+//! 7. **A client that received messages by rules older than the newest record is reset when it
+//!    resumes**, since it resumes before that record: until its reset begins, and while this process
+//!    has older rules, offsets show no later place ([`State::resumes_until`]), and sockets no mark. A
+//!    reset shows this offset first, because the connection can break before the next one. Clients of
+//!    sockets forget their place at a reset.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -63,6 +66,8 @@ pub(super) struct State {
     rules: Arc<AccessRules>,
     /// The rules of the newest record.
     adopted: AdoptedRules,
+    /// Whether the record of the rules of this process is still to come.
+    awaits_record: bool,
     /// The clients (by slot) that watch each pattern, each with the revision of its watch.
     index: HashMap<Pattern, IndexMap<usize, Revision>>,
     /// The number of patterns of each shape in the index. If it is 0, the shape is skipped.
@@ -112,8 +117,6 @@ struct Socket {
     wake: Arc<Notify>,
     /// See [`State::wake_at`].
     wake_at: Option<Revision>,
-    /// The last revision of [`State::state_revision`] by the newest rules; 0 if there is none.
-    exact: Revision,
     /// When it is reset, because the client may see other objects than it has received.
     reset_at: Option<Instant>,
     /// Whether it sends current objects, which [`State::start_pass`] has begun.
@@ -126,6 +129,8 @@ pub(super) struct Attached {
     pub(super) socket: usize,
     pub(super) cursor: Revision,
     pub(super) wake: Arc<Notify>,
+    /// Whether it resumes at or after the newest record, while this process has other rules.
+    pub(super) is_ahead: bool,
 }
 
 /// The next step for a socket.
@@ -158,6 +163,7 @@ impl State {
             ring: Ring::new(epoch, revision),
             rules,
             adopted: AdoptedRules::default(),
+            awaits_record: true,
             index: HashMap::new(),
             shapes: [0; 8],
             clients: Slab::new(),
@@ -219,8 +225,8 @@ impl State {
                 0
             }
             &Entry::Rules(digest) => {
-                self.adopted = AdoptedRules { digest, revision: record.revision };
-                self.wake_resets(woken);
+                self.adopt(AdoptedRules { digest, revision: record.revision });
+                self.wake_streams(woken);
                 0
             }
         }
@@ -304,6 +310,8 @@ impl State {
         self.sockets[socket].in_pass = false;
         let next = if self.sockets[socket].lost {
             Next::Lost
+        } else if self.is_paused(socket) {
+            return Next::Idle(cursor);
         } else if self.is_reset_due(socket) {
             Next::Reset
         } else if self.has_new_watches(socket) && cursor >= self.newest_watch(socket) {
@@ -326,27 +334,34 @@ impl State {
         }
     }
 
-    /// The revision of the state that a client has after the messages up to `cursor`. `None` if it
-    /// has the state of no revision: before the newest record of rules, other rules were valid, and
-    /// after it, the client may wait for its reset.
-    ///
-    /// While this process has other rules, it is a revision before that record, so that the client is
-    /// reset if it resumes there: at another process, changes by these rules are missing. If the
-    /// client has got such a change, it is a revision before that change.
-    pub(super) fn state_revision(&mut self, socket: usize, cursor: Revision) -> Option<Revision> {
-        let Socket { lost, reset_at, exact, .. } = self.sockets[socket];
-        if lost || self.has_new_watches(socket) || cursor < self.adopted.revision {
-            return None;
+    /// Whether the client has the state of one revision after the messages up to `cursor`, by the same
+    /// rules.
+    pub(super) fn is_exact(&self, socket: usize, cursor: Revision) -> bool {
+        !self.has_new_watches(socket) && cursor >= self.adopted.revision
+    }
+
+    /// The greatest revision at which the client may resume after the messages of this socket: rule 7
+    /// of the module. `None` if it may resume nowhere.
+    pub(super) fn resumes_until(&self, socket: usize) -> Option<Revision> {
+        let Socket { lost, reset_at, .. } = self.sockets[socket];
+        if lost {
+            None
+        } else if self.is_settled() && reset_at.is_none() {
+            Some(Revision::MAX)
+        } else {
+            self.before_rules()
         }
-        if !self.is_settled() {
-            let resumes_at = exact.min(self.adopted.revision.saturating_sub(1));
-            return (resumes_at > 0).then_some(resumes_at);
-        }
-        if reset_at.is_some() {
-            return None;
-        }
-        self.sockets[socket].exact = cursor;
-        Some(cursor)
+    }
+
+    /// The revision before the newest record of rules. Who resumes there is reset.
+    pub(super) fn before_rules(&self) -> Option<Revision> {
+        self.adopted.revision.checked_sub(1)
+    }
+
+    /// Whether the stream waits for the record of the rules of this process: rule 6 of the module.
+    pub(super) fn is_paused(&self, socket: usize) -> bool {
+        let Socket { format, lost, .. } = self.sockets[socket];
+        self.awaits_record && !lost && format != MessageFormat::Objects
     }
 
     /// Whether this process has the rules of the newest record.
@@ -372,6 +387,7 @@ impl State {
         reset_at: impl Fn() -> Instant,
     ) -> Vec<Arc<Notify>> {
         self.rules = rules;
+        self.awaits_record = !self.is_settled();
         for (_, client) in &mut self.clients {
             let sight = self.rules.sight(client.id, Action::Watch);
             if sight == client.sight {
@@ -387,12 +403,30 @@ impl State {
             }
         }
         let mut woken = Vec::new();
-        self.wake_resets(&mut woken);
+        self.wake_streams(&mut woken);
         woken
     }
 
+    /// The record of the rules of this process was dispatched, or a newer one. Returns the sockets to
+    /// wake.
+    pub(super) fn end_pause(&mut self) -> Vec<Arc<Notify>> {
+        let mut woken = Vec::new();
+        if std::mem::take(&mut self.awaits_record) {
+            self.wake_streams(&mut woken);
+        }
+        woken
+    }
+
+    /// Records the newest rules of the store.
+    fn adopt(&mut self, rules: AdoptedRules) {
+        if rules.revision > self.adopted.revision {
+            self.adopted = rules;
+        }
+        self.awaits_record &= !self.is_settled();
+    }
+
     /// Wakes every stream of events. Each continues with a reset, or with a mark.
-    fn wake_resets(&self, woken: &mut Vec<Arc<Notify>>) {
+    fn wake_streams(&self, woken: &mut Vec<Arc<Notify>>) {
         let events = self.sockets.iter().filter(|(_, one)| one.format != MessageFormat::Objects);
         woken.extend(events.map(|(_, socket)| Arc::clone(&socket.wake)));
     }
@@ -424,7 +458,6 @@ impl State {
     pub(super) fn start_pass(&mut self, socket: usize) -> (Watches, Revision) {
         let head = self.head();
         self.sockets[socket].fall_behind();
-        self.sockets[socket].exact = 0;
         self.sockets[socket].reset_at = None;
         self.sockets[socket].in_pass = true;
         self.advance(socket, head);
@@ -525,6 +558,9 @@ impl State {
         records: &[Record],
         burst: &mut Vec<Frame>,
     ) -> Option<Revision> {
+        if self.is_paused(socket) {
+            return None;
+        }
         let Socket { client, format, .. } = self.sockets[socket];
         let client = &self.clients[client];
         let dispatched = records.iter().take_while(|record| record.revision <= self.head());

@@ -62,8 +62,8 @@ const PASS_PAGE: usize = 256;
 /// Maximum time between two marks.
 const MARK_EVERY: Duration = Duration::from_secs(10);
 
-/// The same, while marks show a revision before the newest access rules.
-const MARK_EVERY_UNTIL_SETTLED: Duration = Duration::from_secs(1);
+/// When a mark that is due is tried again, if the client does not have the state of one revision.
+const MARK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Messages in the order in which they are sent.
 pub(crate) type Burst = Vec<Frame>;
@@ -101,6 +101,10 @@ struct Pass {
     from: Revision,
     /// These messages come before the first object.
     opening: Vec<Frame>,
+    is_reset: bool,
+    /// Whether the client of [`MessageFormat::State`] has to learn the place before a reset: rule 7 of
+    /// `state.rs`.
+    is_untold: bool,
 }
 
 impl Subscriber {
@@ -114,7 +118,7 @@ impl Subscriber {
         newest: Option<Revision>,
     ) -> Self {
         let &Stream { format, initial, marks, .. } = stream;
-        let Attached { socket, cursor, wake } = attached;
+        let Attached { socket, cursor, wake, is_ahead } = attached;
         let mark_at = marks.then(|| Instant::now() + MARK_EVERY);
         let mut subscriber = Self {
             hub,
@@ -129,17 +133,19 @@ impl Subscriber {
             mark_at,
             told: false,
         };
-        subscriber.begin(stream, newest);
+        subscriber.begin(stream, newest, is_ahead);
         subscriber
     }
 
-    fn begin(&mut self, stream: &Stream, newest: Option<Revision>) {
+    fn begin(&mut self, stream: &Stream, newest: Option<Revision>, is_ahead: bool) {
         match &stream.begin {
             _ if newest.is_none() => {
                 // Rule 6 of the module.
                 self.cursor = 0;
                 self.pass = Some(self.reset());
             }
+            // Rule 7 of `state.rs`.
+            _ if is_ahead => self.pass = Some(self.reset()),
             // The client has nothing yet, so there is nothing to reset.
             Begin::Position | Begin::Now if stream.initial => self.pass = Some(self.snapshot()),
             Begin::At(Offset { place: Place::Objects { through, after }, .. }) => {
@@ -161,17 +167,32 @@ impl Subscriber {
         Acknowledger { hub: Arc::clone(&self.hub), client: self.client, socket: self.socket }
     }
 
-    /// The place of the client after the messages so far. `None` if it cannot resume there: access
-    /// rules of another process are not known here yet, so the place before is still valid.
+    /// The place of the client after the messages so far. `None` if it cannot resume there, so that the
+    /// place before is still valid.
     pub(crate) fn place(&self) -> Option<Place> {
-        if let Some(Pass { through, after, .. }) = &self.pass {
-            let after = after.clone();
-            return after.map(|after| Place::Objects { through: *through, after });
+        let state = self.hub.state();
+        let most = state.resumes_until(self.socket)?;
+        match &self.pass {
+            Some(Pass { through, after: Some(after), .. }) => {
+                Some(Place::Objects { through: most.min(*through), after: after.clone() })
+            }
+            Some(Pass { is_reset: true, .. }) => state.before_rules().map(Place::Changes),
+            Some(_) => None,
+            None if most < self.cursor => Some(Place::Changes(most)),
+            None if !self.has_caught_up() => Some(Place::Changes(self.cursor)),
+            None if !state.is_exact(self.socket, self.cursor) => None,
+            None => Some(Place::Exact(self.cursor)),
         }
-        if !self.has_caught_up() {
-            return Some(Place::Changes(self.cursor));
-        }
-        self.hub.state().state_revision(self.socket, self.cursor).map(Place::Exact)
+    }
+
+    /// Whether access rules hold the place back behind the messages: rule 7 of `state.rs`.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.hub.state().resumes_until(self.socket) != Some(Revision::MAX)
+    }
+
+    /// Whether the place moves with the messages.
+    pub(crate) fn advances(&self) -> bool {
+        self.pass.is_some() || !self.is_held_back()
     }
 
     /// Moves past the changes that do not concern the client, unless it has messages to come.
@@ -188,14 +209,15 @@ impl Subscriber {
         self.hub.state().head()
     }
 
-    /// Whether the client has the state of `revision`, or of a later one.
-    pub(crate) fn has_state_since(&self, revision: Revision) -> bool {
-        matches!(self.place(), Some(Place::Exact(_))) && self.cursor >= revision
+    /// Whether the client has everything up to `revision`, or more.
+    pub(crate) fn has_all_until(&self, revision: Revision) -> bool {
+        let is_complete = self.pass.is_none() && self.has_caught_up() && self.cursor >= revision;
+        is_complete && self.place().is_some()
     }
 
     /// Whether the client has everything that the hub has.
     pub(crate) fn is_up_to_date(&self) -> bool {
-        self.has_state_since(self.head())
+        self.has_all_until(self.head())
     }
 
     /// Whether the changes that a pass may have left out were sent: rule 8 of the module.
@@ -206,13 +228,18 @@ impl Subscriber {
     /// Waits for messages and adds them to `burst`, which must be empty. Returns the bytes of those
     /// that are not in the ring, which all streams share. Cancel safe: a later call returns the same
     /// messages. With [`MessageFormat::State`], it also returns when the client has everything, and
-    /// `burst` may be empty then. Fails if the store cannot be read, or with
+    /// before a reset; `burst` may be empty then. Fails if the store cannot be read, or with
     /// [`StoreError::SocketLost`] if the socket has to be closed.
     pub(crate) async fn next(&mut self, burst: &mut Burst) -> Result<usize, StoreError> {
         loop {
             let mut is_shared = false;
             let mut is_idle = false;
-            if self.pass.is_some() {
+            if let Some(pass) = self.pass.as_mut().filter(|pass| pass.is_untold) {
+                pass.is_untold = false;
+                return Ok(0);
+            } else if self.pass.is_some() && self.hub.state().is_paused(self.socket) {
+                is_idle = true;
+            } else if self.pass.is_some() {
                 // In a box, because an idle stream should take little memory.
                 Box::pin(self.next_of_pass(burst)).await?;
             } else {
@@ -271,14 +298,14 @@ impl Subscriber {
     }
 
     /// Adds `synced` or `mark` if the client has the state of one revision: rule 8 of the module, and
-    /// rule 6 of `state.rs`.
+    /// rule 7 of `state.rs`.
     fn add_state(&mut self, burst: &mut Burst) {
         if self.format != MessageFormat::Events {
             return;
         }
         let Some(Place::Exact(revision)) = self.place() else {
             // Otherwise the wait for a mark that is due would end at once.
-            let later = |at: Instant| at.max(Instant::now() + MARK_EVERY_UNTIL_SETTLED);
+            let later = |at: Instant| at.max(Instant::now() + MARK_AGAIN);
             self.mark_at = self.mark_at.map(later);
             return;
         };
@@ -291,8 +318,7 @@ impl Subscriber {
         } else {
             return;
         }
-        let every = if revision == self.cursor { MARK_EVERY } else { MARK_EVERY_UNTIL_SETTLED };
-        self.mark_at = self.mark_at.map(|_| Instant::now() + every);
+        self.mark_at = self.mark_at.map(|_| Instant::now() + MARK_EVERY);
     }
 
     async fn next_of_log(&mut self, burst: &mut Burst) -> Result<(), StoreError> {
@@ -308,6 +334,8 @@ impl Subscriber {
 
     fn reset(&self) -> Pass {
         let mut pass = self.snapshot();
+        pass.is_reset = true;
+        pass.is_untold = self.format == MessageFormat::State;
         if self.format != MessageFormat::Objects {
             pass.opening.insert(0, reset_frame(pass.through, self.format));
         }
@@ -340,9 +368,12 @@ impl Subscriber {
         let is_last = !more && pass.patterns.len() <= 1;
         let newest = if is_last { Some(store.client(self.client).await?.revision) } else { None };
         let last = objects.last().map(|stored| stored.object.key.clone());
+        let state = self.hub.state();
+        if state.is_paused(self.socket) {
+            return Ok(());
+        }
         burst.append(&mut pass.opening);
         if let Some(pattern) = pass.patterns.last() {
-            let state = self.hub.state();
             for stored in objects {
                 let StoredObject { object, revision, .. } = &stored;
                 if pass.includes(pattern, &object.key, *revision, self.format)
@@ -391,7 +422,16 @@ impl Pass {
         let mut patterns: Vec<Pattern> =
             watches.open().map(|(pattern, _)| pattern.clone()).collect();
         patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.shape()));
-        Self { watches, patterns, after: None, through, from, opening: Vec::new() }
+        Self {
+            watches,
+            patterns,
+            after: None,
+            through,
+            from,
+            opening: Vec::new(),
+            is_reset: false,
+            is_untold: false,
+        }
     }
 
     /// Whether the value of `key`, which `revision` set, is pushed while `pattern` is read: rules 3

@@ -9,7 +9,7 @@ use super::{
     Attached, Client, Socket, State,
 };
 use crate::{
-    domain::{Action, AdoptedRules, ClientId, Entry, Pattern, Revision, Watches},
+    domain::{Action, ClientId, Entry, Pattern, Revision, Watches},
     store::ClientState,
 };
 
@@ -64,18 +64,13 @@ impl State {
         Some(self.attach_socket(slot, stream, start))
     }
 
-    /// Records the newest rules of the store, as they were read with a client.
-    fn adopt(&mut self, rules: AdoptedRules) {
-        if rules.revision > self.adopted.revision {
-            self.adopted = rules;
-        }
-    }
-
     fn attach_socket(&mut self, slot: usize, stream: &Stream, start: Revision) -> Attached {
         let wake = Arc::new(Notify::new());
         let resumes = !stream.initial || !matches!(stream.begin, Begin::Position | Begin::Now);
         let saw_other_rules = resumes && start < self.adopted.revision || !self.is_settled();
         let must_reset = stream.format != MessageFormat::Objects && saw_other_rules;
+        let has_state = resumes && stream.begin != Begin::Now;
+        let is_ahead = must_reset && has_state && start >= self.adopted.revision;
         let socket = self.sockets.insert(Socket {
             client: slot,
             format: stream.format,
@@ -86,13 +81,12 @@ impl State {
             queue: VecDeque::new(),
             wake: Arc::clone(&wake),
             wake_at: None,
-            exact: if resumes { start } else { 0 },
             reset_at: must_reset.then(Instant::now),
             in_pass: false,
             lost: false,
         });
         self.clients[slot].sockets.push(socket);
-        Attached { socket, cursor: start, wake }
+        Attached { socket, cursor: start, wake, is_ahead }
     }
 
     /// Applies the records that were dispatched since the client was read from the store. `None` if

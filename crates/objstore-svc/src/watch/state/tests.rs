@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::{
-    domain::{EpochId, Owner, RulesDigest, StoredLifespan, Value},
+    domain::{EpochId, Owner, StoredLifespan, Value},
     store::ClientState,
     watch::{Begin, Stream},
 };
@@ -218,31 +218,40 @@ fn a_reset_for_new_rules_is_acknowledged_after_its_end() {
 }
 
 #[test]
-fn a_stream_shows_no_place_after_new_rules_until_its_reset() {
+fn a_stream_pauses_before_the_record_of_new_rules_and_shows_an_older_place_until_its_reset() {
     let mut fixture = Fixture::new();
     let mut watches = Watches::default();
     watches.begin(pattern(), 0);
     let known = ClientState { watches, ..known(0) };
     let events = stream(MessageFormat::Events);
     let socket = fixture.state.attach(id(), known, &events, None).unwrap().socket;
-    fixture.dispatch(Entry::Rules(RulesDigest(None)));
     fixture.set();
-    fixture.drain(socket, 0);
-    assert_eq!(fixture.state.state_revision(socket, 2), Some(2));
-    let apply = |fixture: &mut Fixture, text: &[u8]| {
-        let rules = Arc::new(AccessRules::new(Vec::new(), text));
-        fixture.state.set_rules(Arc::clone(&rules), || Instant::now() + Duration::from_secs(3));
-        rules.digest()
-    };
-    let digest = apply(&mut fixture, b"a");
+    assert_eq!(fixture.drain(socket, 0), Some(1));
+    let resumes_until = |fixture: &Fixture| fixture.state.resumes_until(socket);
+    assert_eq!(resumes_until(&fixture), Some(Revision::MAX));
+    let rules = |text: &[u8]| Arc::new(AccessRules::new(Vec::new(), text));
+    let soon = || Instant::now() + Duration::from_secs(3);
+    fixture.state.set_rules(rules(b"a"), soon);
     fixture.set();
-    assert_eq!(fixture.state.state_revision(socket, 3), None, "there is no earlier one");
-    fixture.dispatch(Entry::Rules(digest));
-    assert_eq!(fixture.state.state_revision(socket, 4), None, "the reset is due in 3 s");
-    let _ = apply(&mut fixture, b"b");
-    fixture.set();
-    let last_exact = Some(2);
-    assert_eq!(fixture.state.state_revision(socket, 5), last_exact, "not the one of change 3");
+    assert_eq!(fixture.drain(socket, 1), Some(0), "the record is missing");
+    assert_eq!(resumes_until(&fixture), None, "there was no record");
+    fixture.dispatch(Entry::Rules(rules(b"other").digest()));
+    assert!(fixture.state.is_paused(socket));
+    fixture.dispatch(Entry::Rules(rules(b"a").digest()));
+    assert!(!fixture.state.is_paused(socket));
+    assert_eq!(resumes_until(&fixture), Some(3), "the reset is due in 3 s");
+    fixture.state.start_pass(socket);
+    assert_eq!(resumes_until(&fixture), Some(Revision::MAX));
+    fixture.dispatch(Entry::Rules(rules(b"b").digest()));
+    assert_eq!(
+        resumes_until(&fixture),
+        Some(4),
+        "before the rules that this process does not have"
+    );
+    fixture.state.set_rules(rules(b"c"), soon);
+    assert!(fixture.state.is_paused(socket));
+    assert!(!fixture.state.end_pause().is_empty(), "its record was missed");
+    assert!(!fixture.state.is_paused(socket));
 }
 
 #[test]
