@@ -1,9 +1,6 @@
 //! The largest permitted number of watches, and the largest permitted value.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
 use blackbox::objstore::{Key, Object, Service};
 use tokio::task::JoinSet;
@@ -16,12 +13,6 @@ const WATCHES: usize = 10_000;
 /// Concurrent requests.
 const AT_ONCE: usize = 50;
 
-/// Limit for creating all watches, on a busy machine and without optimisation.
-const WATCHING: Duration = Duration::from_secs(60);
-
-/// Limit for opening a socket and receiving the pushes.
-const PROMPT: Duration = Duration::from_secs(10);
-
 /// The limit of a body in bytes.
 const LARGEST: usize = 1 << 20;
 
@@ -32,7 +23,6 @@ async fn a_client_may_have_ten_thousand_watches_but_not_more() {
     let key = Arc::new(Key::fresh());
     let name = |number: usize| format!("{number:05}");
     let line = Line::new(&service, &client);
-    let started = Instant::now();
     let mut watching = JoinSet::new();
     for first in 0..AT_ONCE {
         let (line, key) = (line.clone(), Arc::clone(&key));
@@ -44,11 +34,9 @@ async fn a_client_may_have_ten_thousand_watches_but_not_more() {
         });
     }
     watching.join_all().await;
-    assert!(started.elapsed() < WATCHING, "watching took {:?}", started.elapsed());
     client.post("/watch", key.named("more").body()).await.refused(422, "too_many_watches");
     client.watch(&key.named(&name(17))).await;
 
-    let started = Instant::now();
     let mut socket = client.socket().await;
     let missed = Object::new(&key.named("more"), "{}");
     client.set(&missed).await;
@@ -57,7 +45,6 @@ async fn a_client_may_have_ten_thousand_watches_but_not_more() {
         client.set(&object).await;
         assert_eq!(socket.next_push().await, object);
     }
-    assert!(started.elapsed() < PROMPT, "pushes took {:?}", started.elapsed());
     client.unwatch(&key.named(&name(17))).await;
     client.watch(&missed.key).await;
 }
