@@ -8,6 +8,8 @@
  * FAILING_COPY is a directory with what a power cut leaves: a file there receives the bytes of its
  * twin when they are synced. As on Linux, a failed sync drops what it should have written: it stays
  * readable, no later sync writes it, and the next sync of each other open descriptor fails, too.
+ *
+ * While the file FAILING_HANG exists, syncs wait.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -213,6 +215,8 @@ static int sync_with(int (*real)(int), int descriptor)
     struct file *file = opened(descriptor);
     if (!file)
         return real(descriptor);
+    for (const char *hang = getenv("FAILING_HANG"); hang && !access(hang, F_OK);)
+        usleep(1000);
     pthread_mutex_lock(&lock);
     int error = planned("sync", file->name);
     int result = 0;

@@ -39,7 +39,7 @@ const PARALLEL: usize = 4;
 const ERRORS: [&str; 3] = ["eio", "enospc", "short"];
 
 /// The library that fails calls.
-fn library() -> &'static Path {
+pub(crate) fn library() -> &'static Path {
     static LIBRARY: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
     let (_, library) = LIBRARY.get_or_init(|| {
         let place = tempfile::tempdir().unwrap();
