@@ -372,6 +372,7 @@ async fn nothing_happens() {
         merchant.pay("EUR", 500).await.capture(500).await;
         let _ = client.post("/get", "{").await;
         let _ = merchant.fail(100).await;
+        shows(&other, "payments_outbox_entries 0").await;
     };
     let mut scene = Scene::of(vec![objstore(&one), payments(&other)], traffic).await;
     scene.pass(60, traffic).await;
@@ -476,7 +477,10 @@ async fn a_webhook_is_gone() {
     let app = service.app().await;
     let webhook = Webhook::at(&app, &receiver).await;
     let merchant = app.merchant("EUR").await;
-    let pay = async || drop(merchant.pay("EUR", 100).await);
+    let pay = async || {
+        drop(merchant.pay("EUR", 100).await);
+        shows(&service, "payments_outbox_entries 0").await;
+    };
     let mut scene = Scene::of(vec![payments(&service)], pay).await;
     receiver.close().await;
     scene
