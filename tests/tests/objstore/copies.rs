@@ -20,7 +20,7 @@ use blackbox::{
         Stopped, batch, exact, stream_path, unique,
     },
     postgres::Cluster,
-    process::DEADLINE,
+    process::until,
     project::root,
     soak::{rounds, seed},
 };
@@ -154,11 +154,12 @@ async fn run(mut places: Vec<Stopped>, clients: &mut [Command]) {
         }
     }
     let mut rng = StdRng::seed_from_u64(seed);
-    let start = Instant::now();
-    let end = start + Duration::from_secs(rounds(5, 120) as u64);
-    let has_few = |client: &Published| client.count.load(Ordering::Relaxed) < LINES;
-    while Instant::now() < end || published.iter().any(has_few) && start.elapsed() < DEADLINE {
+    let end = Instant::now() + Duration::from_secs(rounds(5, 120) as u64);
+    let lines = || published.iter().map(|client| client.count.load(Ordering::Relaxed));
+    while Instant::now() < end || lines().any(|count| count < LINES) {
+        let before: Vec<_> = lines().collect();
         sleep(Duration::from_millis(rng.random_range(500..2000))).await;
+        until(async || lines().zip(&before).all(|(count, before)| count > *before)).await;
         let mut services = services.write().await;
         let service = services.remove(0);
         let killed = service.kill().await;
