@@ -4,6 +4,7 @@ mod acquirer;
 mod app;
 mod books;
 mod card;
+pub mod desk;
 mod link;
 mod list;
 mod merchant;

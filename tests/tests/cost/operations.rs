@@ -2,12 +2,15 @@
 
 use blackbox::{
     authsvc::Site,
-    http::client,
     objstore::{self, Key, Object},
-    payments::{self, Link, Move, email},
+    payments::{
+        self, Link, Move,
+        desk::{self, Browser, DESK},
+        email,
+    },
     process::run,
 };
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::Method;
 use serde_json::json;
 
 use crate::meter::{Meter, ROUNDS};
@@ -21,10 +24,6 @@ const KEYS: u32 = 1000;
 
 /// The captures of one round, each of another transaction.
 const CAPTURES: u32 = 50;
-
-/// The public URL of the desk.
-const DESK: &str = "http://desk.example/";
-const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
 pub(crate) async fn measure(meter: &mut Meter<'_>) {
     authsvc(meter).await;
@@ -94,11 +93,7 @@ async fn objstore(meter: &mut Meter<'_>) {
 
 async fn payments(meter: &mut Meter<'_>, engine: &str) {
     let database = (engine == "PostgreSQL").then(payments::Stopped::migrated);
-    let place = payments::Stopped::on(database, &[]);
-    let place = place
-        .with("PAYMENTS_DESK_PORT", "0")
-        .with("PAYMENTS_DESK_URL", DESK)
-        .with("PAYMENTS_DESK_KEY", KEY);
+    let place = desk::on(payments::Stopped::on(database, &[]));
     let command = meter.command(&place.command());
     let service = place.start_with(command).await;
     let merchant = service.merchant().await;
@@ -129,39 +124,26 @@ async fn payments(meter: &mut Meter<'_>, engine: &str) {
         let form = form.header("location").unwrap().trim_start_matches('.');
         let page = async || drop(visit(form).await.expect(200));
         meter.measure(service.process(), "payment page", 10, page).await;
-        desk(meter, &service, &merchant).await;
+        list_of_desk(meter, &service, &merchant).await;
     }
     drop(service.stop().await);
 }
 
 /// The list of payments on the desk.
-async fn desk(meter: &mut Meter<'_>, service: &payments::Service, merchant: &payments::Merchant) {
+async fn list_of_desk(
+    meter: &mut Meter<'_>,
+    service: &payments::Service,
+    merchant: &payments::Merchant,
+) {
     let email = email();
     assert!(!merchant.invite(&email).await);
     let mut command = service.data().command();
     command.args(["sign-in-link", &email]);
     let link = String::from_utf8(run(command).await.stdout).unwrap();
     let link = link.trim().strip_prefix(DESK).unwrap();
-    let desk = format!("http://{}", service.process().address_of("desk.address"));
-    let http = client();
-    let ask = async |request: RequestBuilder| {
-        request.header("host", "desk.example").send().await.unwrap()
-    };
-    let cookie = |answer: Response| {
-        let set = answer.headers()["set-cookie"].to_str().unwrap();
-        set.split(';').next().unwrap().to_owned()
-    };
-    let opened = cookie(ask(http.get(format!("{desk}/{link}"))).await);
-    let used = http.post(format!("{desk}/{link}")).header("sec-fetch-site", "same-origin");
-    let used = used.header("content-type", "application/x-www-form-urlencoded").body("");
-    let cookie = cookie(ask(used.header("cookie", opened)).await);
-    let list = async || {
-        let list = http
-            .get(format!("{desk}/merchants/{}/payments", merchant.id))
-            .header("cookie", &cookie);
-        let answer = ask(list).await;
-        assert_eq!(answer.status(), 200);
-        let _page = answer.text().await.unwrap();
-    };
+    let mut browser = Browser::at(service);
+    browser.use_link(&format!("/{link}")).await;
+    let path = format!("/merchants/{}/payments", merchant.id);
+    let list = async || assert_eq!(browser.get(&path).await.status, 200);
     meter.measure(service.process(), "list of the desk", 10, list).await;
 }

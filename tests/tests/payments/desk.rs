@@ -2,7 +2,11 @@
 
 use blackbox::{
     mail::MailServer,
-    payments::{Card, Transaction, ids},
+    payments::{
+        Card, Transaction,
+        desk::{Browser, DESK, Page},
+        ids,
+    },
     process,
 };
 use reqwest::Method;
@@ -10,7 +14,6 @@ use serde_json::{Value, json};
 
 mod account;
 mod books;
-mod browser;
 mod developers;
 mod disputes;
 mod links;
@@ -18,11 +21,10 @@ mod mails;
 mod matrix;
 mod money;
 mod team;
+mod users;
 mod walk;
 
-use browser::{
-    Browser, DESK, Page, address, command, invited, link_of, named, place, signed_in, start,
-};
+use users::{address, command, invited, link_of, named, place, signed_in, start};
 
 #[tokio::test]
 async fn an_invitation_leads_to_the_desk_once() {

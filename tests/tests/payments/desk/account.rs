@@ -3,12 +3,13 @@
 use blackbox::{
     authenticator::Authenticator,
     mail::MailServer,
-    payments::{Merchant, Service},
+    payments::{
+        Merchant, Service,
+        desk::{Browser, Page},
+    },
 };
 
-use super::browser::{
-    Browser, Page, address, between, command, invited, link_of, named, place, set_up, start,
-};
+use super::users::{address, between, command, invited, link_of, named, place, set_up, start};
 
 /// A form that the desk refuses, and why.
 fn refusal(page: &Page) -> (u16, String) {

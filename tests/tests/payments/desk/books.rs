@@ -3,14 +3,14 @@
 
 use blackbox::{
     mail::MailServer,
-    payments::{Acquirer, Card, Move, SECRET, Service, Transaction, int, minimal},
+    payments::{Acquirer, Card, Move, SECRET, Service, Transaction, desk::Browser, int, minimal},
     process,
 };
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::browser::{Browser, named, place, signed_in};
+use super::users::{named, place, signed_in};
 use crate::{books::pay_out, returns::return_all};
 
 /// The rows of a file, which must be CSV, without its header.

@@ -2,15 +2,18 @@
 
 use blackbox::{
     mail::MailServer,
-    payments::{LOCAL, Merchant, Receiver},
+    payments::{
+        LOCAL, Merchant, Receiver,
+        desk::{Browser, Page},
+    },
     process::until,
 };
 use reqwest::Method;
 use serde_json::json;
 
 use super::{
-    browser::{Browser, Page, invited, named, place, start},
     team::{joined, key_after, user},
+    users::{invited, named, place, start},
 };
 
 /// The secret that a page shows.

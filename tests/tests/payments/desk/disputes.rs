@@ -2,14 +2,14 @@
 
 use blackbox::{
     mail::MailServer,
-    payments::{Acquirer, Merchant, SECRET, Service, Transaction, ids},
+    payments::{Acquirer, Merchant, SECRET, Service, Transaction, desk::Browser, ids},
 };
 use reqwest::Method;
 use serde_json::json;
 
 use super::{
-    browser::{Browser, named, place, signed_in},
     money::hidden,
+    users::{named, place, signed_in},
 };
 use crate::evidence::{PDF, form};
 

@@ -2,13 +2,13 @@
 
 use blackbox::{
     mail::MailServer,
-    payments::{Card, next},
+    payments::{Card, desk::Browser, next},
 };
 
 use super::{
-    browser::{Browser, named, start},
     developers::secret,
     team::joined,
+    users::{named, start},
 };
 
 #[tokio::test]

@@ -4,13 +4,13 @@ use std::fs;
 
 use blackbox::{
     mail::MailServer,
-    payments::{Acquirer, LOCAL, Merchant, Receiver, SECRET, Service, minimal},
+    payments::{Acquirer, LOCAL, Merchant, Receiver, SECRET, Service, desk::Browser, minimal},
     process,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::browser::{Browser, address, invited, place};
+use super::users::{address, invited, place};
 use crate::reports::{self, Transfer};
 
 const ALL: [&str; 4] = ["dispute", "payout", "return", "webhook"];
@@ -86,7 +86,10 @@ async fn members_get_the_mails_that_they_choose() {
     let rows = fs::read_to_string(&transfers).unwrap();
     let cells: Vec<_> = rows.lines().nth(1).unwrap().split(',').collect();
     let (id, amount) = (cells[0], cells[5]);
-    let back = place_of(&service, &reports::csv("2026-11-28", &[Transfer::new(id, "EUR", amount)]));
+    let back = place_of(
+        &service,
+        &reports::csv("2026-11-28", &[Transfer::new(id, "EUR", amount)]),
+    );
     run(&["returns", "--from", &back]).await;
     let (subject, text) = last(&server, &ann, 4).await;
     assert_eq!(subject, "A payout to Corner shop came back");

@@ -1,9 +1,12 @@
 //! Every page of the desk, and everybody who may not use it.
 
-use blackbox::mail::MailServer;
+use blackbox::{
+    mail::MailServer,
+    payments::desk::{Browser, Page},
+};
 use reqwest::Method;
 
-use super::browser::{Browser, Page, command, invited, named, set_up, signed_in, start};
+use super::users::{command, invited, named, set_up, signed_in, start};
 
 /// The pages of a merchant, with names in braces.
 fn routes() -> Vec<&'static str> {

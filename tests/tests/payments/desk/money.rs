@@ -2,14 +2,17 @@
 
 use blackbox::{
     mail::MailServer,
-    payments::{Merchant, Transaction},
+    payments::{
+        Merchant, Transaction,
+        desk::{Browser, Page},
+    },
     process,
 };
 use futures_util::future::{join, join_all};
 use reqwest::Method;
 use tokio::time::{Duration, sleep, timeout};
 
-use super::browser::{Browser, Page, named, signed_in, start};
+use super::users::{named, signed_in, start};
 
 /// A payment, as a user sees it.
 pub(super) struct Shown<'a> {

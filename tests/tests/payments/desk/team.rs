@@ -2,11 +2,14 @@
 
 use blackbox::{
     mail::MailServer,
-    payments::{Merchant, Service},
+    payments::{
+        Merchant, Service,
+        desk::{Browser, Page},
+    },
 };
 use reqwest::Method;
 
-use super::browser::{Browser, Page, address, invited, link_of, named, set_up, start};
+use super::users::{address, invited, link_of, named, set_up, start};
 
 /// Lets a new user join the merchant who has an authenticator. Returns the e-mail address, too.
 pub(super) async fn joined(

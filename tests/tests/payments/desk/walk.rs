@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use blackbox::{
     mail::MailServer,
-    payments::{Merchant, Move, Service, Stopped, Transaction, int},
+    payments::{Merchant, Move, Service, Stopped, Transaction, desk::Browser, int},
     postgres::Cluster,
     soak::{rounds, seed},
 };
@@ -12,8 +12,8 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::json;
 
 use super::{
-    browser::{Browser, named, signed_in, start, with_desk},
     money::{Shown, hidden},
+    users::{named, signed_in, start, with_desk},
 };
 
 /// What moved money: the payment, the kind, the amount, and what makes it another movement.
