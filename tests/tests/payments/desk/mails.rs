@@ -3,6 +3,7 @@
 use std::fs;
 
 use blackbox::{
+    acquirer::today,
     mail::MailServer,
     payments::{Acquirer, LOCAL, Merchant, Receiver, SECRET, Service, desk::Browser, minimal},
     process,
@@ -88,7 +89,7 @@ async fn members_get_the_mails_that_they_choose() {
     let (id, amount) = (cells[0], cells[5]);
     let back = place_of(
         &service,
-        &reports::csv("2026-11-28", &[Transfer::new(id, "EUR", amount)]),
+        &reports::csv(&today().to_string(), &[Transfer::new(id, "EUR", amount)]),
     );
     run(&["returns", "--from", &back]).await;
     let (subject, text) = last(&server, &ann, 4).await;
