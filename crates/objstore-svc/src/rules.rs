@@ -235,7 +235,6 @@ impl Reload {
         if self.recorded == Some((digest, epoch)) {
             return;
         }
-        self.recorded = None;
         let adopted = async {
             let revision = self.store.adopt_rules(digest).await?;
             self.hub.rules_recorded(revision).await

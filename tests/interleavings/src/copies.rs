@@ -93,7 +93,7 @@ struct Copy {
     places: Places,
     /// The revision of each object by its name.
     objects: BTreeMap<String, Revision>,
-    /// Where it resumes.
+    /// The place at which it resumes.
     at: Option<Place>,
     disconnects: usize,
 }

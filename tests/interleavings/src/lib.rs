@@ -35,7 +35,6 @@ use random_numbers::{
     },
     rngs::StdRng,
 };
-
 use shuttle::{
     Config, Runner,
     rand::RngCore as _,

@@ -27,11 +27,11 @@ pub struct Browser {
     pub cookies: Vec<(String, String)>,
 }
 
-/// What the desk answered.
+/// An answer of the desk.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Page {
     pub status: u16,
-    /// Where it leads to.
+    /// The target of a redirect.
     pub location: Option<String>,
     pub text: String,
 }

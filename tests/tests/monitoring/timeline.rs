@@ -240,7 +240,7 @@ impl Timeline {
 }
 
 impl Target {
-    /// What the process shows when no write waits, or after [`WAIT`].
+    /// The metrics of the process when no write waits, or after [`WAIT`].
     async fn shown(&self, http: &reqwest::Client) -> Shown {
         let Some(url) = &self.url else { return Shown::new() };
         let until = Instant::now() + WAIT;

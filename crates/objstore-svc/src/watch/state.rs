@@ -353,7 +353,7 @@ impl State {
         }
     }
 
-    /// The revision before the newest record of rules. Who resumes there is reset.
+    /// The revision before the newest record of rules. A client that resumes there is reset.
     pub(super) fn before_rules(&self) -> Option<Revision> {
         self.adopted.revision.checked_sub(1)
     }
