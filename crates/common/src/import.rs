@@ -126,7 +126,7 @@ pub async fn run(
 ) -> Result<(), ImportError> {
     let database = Database::of(target)?;
     progress.unless_stopped(migrate(&database)).await??;
-    let mut connection = database.connect().await?;
+    let mut connection = database.connect_patiently().await?;
     let failed = |error| database.failed(error);
     let cancel = connection.cancel_token();
     let transaction = connection.transaction().await.map_err(failed)?;

@@ -269,6 +269,19 @@ async fn signals_during_the_start_do_not_end_the_process() {
 }
 
 #[tokio::test]
+async fn a_check_connects_again_if_the_database_does_not_answer() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://ann@{}/none", silent.local_addr().unwrap());
+    let place = Stopped::on(None, &[]).with("PAYMENTS_DATABASE_URL", &url);
+    let mut check = place.command().arg("check").kill_on_drop(true).spawn().unwrap();
+    let _first = timeout(DEADLINE, silent.accept()).await.unwrap().unwrap();
+    let second = timeout(DEADLINE, silent.accept()).await.unwrap().unwrap();
+    drop(second);
+    let ended = timeout(DEADLINE, check.wait()).await.unwrap().unwrap();
+    assert_eq!(ended.code(), Some(3));
+}
+
+#[tokio::test]
 async fn errors_show_everything_that_is_missing_or_similar() {
     let missing = "the following required arguments were not provided:";
     for (arguments, expected) in [

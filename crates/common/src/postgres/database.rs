@@ -31,6 +31,9 @@ const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
 /// Maximum number of attempts of a migration that does not get a lock.
 const MIGRATION_ATTEMPTS: u32 = 120;
 
+/// Maximum number of attempts to open a connection that no request waits for.
+const PATIENT_ATTEMPTS: u32 = 6;
+
 /// How to reach a database. Holds the names of its settings, too, for error messages.
 #[derive(Debug, Clone)]
 pub struct DatabaseConfig {
@@ -157,6 +160,18 @@ impl Database {
     /// Opens a connection outside the pool, without the settings of the pool.
     pub async fn connect(&self) -> Result<ClientWrapper, OpenError> {
         self.open(drop).await
+    }
+
+    /// Opens a connection outside the pool for what no request waits for: tries again if the server
+    /// does not answer in time.
+    pub async fn connect_patiently(&self) -> Result<ClientWrapper, OpenError> {
+        for _ in 1..PATIENT_ATTEMPTS {
+            match self.connect().await {
+                Err(OpenError::Silent { .. }) => {}
+                opened => return opened,
+            }
+        }
+        self.connect().await
     }
 
     /// Opens a connection outside the pool, with [`SETTINGS`](super::SETTINGS) and these

@@ -58,7 +58,7 @@ impl Locks {
     }
 
     async fn holder(&self) -> Result<Option<Holder>, Box<dyn Error + Send + Sync>> {
-        let client = self.database.connect().await?;
+        let client = self.database.connect_patiently().await?;
         let [rows] = query(&client, [(HOLDER, &[])]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let mut columns = Columns::from(row);

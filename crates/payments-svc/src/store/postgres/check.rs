@@ -38,7 +38,7 @@ pub(in super::super) async fn check(
     progress: &Progress,
 ) -> Result<(), CheckError> {
     let database = Database::of(config)?;
-    let session = database.connect().await?;
+    let session = database.connect_patiently().await?;
     let findings = findings(&database, &*session, false, scope, progress);
     database.unless_stopped(progress, session.cancel_token(), findings).await??.into_result()
 }

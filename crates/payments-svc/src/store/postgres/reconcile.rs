@@ -23,7 +23,7 @@ pub(in super::super) async fn operations(
 ) -> Result<(), ReconcileError> {
     let database = Database::of(config)?;
     let failed = |error| database.failed(error);
-    let session = database.connect().await?;
+    let session = database.connect_patiently().await?;
     session.batch_execute(SNAPSHOT).await.map_err(failed)?;
     session.batch_execute(PLANNER).await.map_err(failed)?;
     let read = async {
