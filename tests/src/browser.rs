@@ -23,7 +23,7 @@ use tokio::{
 use crate::{http, process::DEADLINE};
 
 /// Timeout of a whole visit.
-const VISIT: Duration = Duration::from_secs(180);
+const VISIT: Duration = DEADLINE.saturating_mul(5);
 
 /// Attempts to start chromedriver: see [`driver`].
 const STARTS: usize = 5;

@@ -12,7 +12,7 @@ use reqwest::{
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::handshake::{client::generate_key, derive_accept_key};
 
-use crate::openapi::Document;
+use crate::{openapi::Document, process::DEADLINE};
 
 /// A client that follows no redirects, keeps no cookies and uses no proxy.
 pub fn client() -> reqwest::Client {
@@ -34,14 +34,14 @@ pub fn builder() -> reqwest::ClientBuilder {
         // Reading the certificates of the machine takes longer than many a test.
         .tls_certs_only([])
         .redirect(reqwest::redirect::Policy::none())
-        .timeout(Duration::from_secs(60))
+        .timeout(DEADLINE)
         // A request on a connection that the server is just closing has no answer. The services
         // close a connection that is idle for a minute, the stand-ins after half a minute.
         .pool_idle_timeout(Duration::from_secs(10))
 }
 
 /// Time until the end of a body that is a stream.
-const STREAM_TIMEOUT: Duration = Duration::from_secs(120);
+const STREAM_TIMEOUT: Duration = DEADLINE.saturating_mul(2);
 
 /// A request being built.
 #[derive(Debug)]

@@ -1,19 +1,14 @@
 //! A mail server for the tests: a Python process that reports every mail it accepts.
 
-use std::time::Duration;
-
 use serde_json::Value;
 use tokio::{process::Child, sync::watch, time::timeout};
 
-use crate::python;
+use crate::{process::DEADLINE, python};
 
 /// The first word of an address selects the server's behaviour: reject always (`never-`) or once
 /// (`later-`), drop the connection once (`dropped-`), hang once before accepting the mail (`slow-`)
 /// or after it (`mute-`), or answer late (`tardy-`).
 const PROGRAM: &str = include_str!("mail_server.py");
-
-/// Timeout for mail that was rejected once. It is long because the first attempts are far apart.
-const DELIVERED: Duration = Duration::from_secs(90);
 
 /// A mail server. Dropping it kills the process.
 pub struct MailServer {
@@ -32,7 +27,7 @@ impl MailServer {
                 sender.send_modify(|events: &mut Vec<Value>| events.push(line));
             }
         });
-        let listening = timeout(DELIVERED, events.wait_for(|events| !events.is_empty())).await;
+        let listening = timeout(DEADLINE, events.wait_for(|events| !events.is_empty())).await;
         let first = listening.expect("starts in time").map(|events| events[0].clone());
         let port = first.expect("listens; install its packages with: scripts/install test");
         let port = port["port"].as_u64().expect("a port");
@@ -70,7 +65,7 @@ impl MailServer {
 
     async fn until(&self, condition: impl Fn(&[Value]) -> bool) {
         let mut events = self.events.clone();
-        let found = timeout(DELIVERED, events.wait_for(|events| condition(events))).await;
+        let found = timeout(DEADLINE, events.wait_for(|events| condition(events))).await;
         assert!(found.is_ok_and(|found| found.is_ok()), "{:?}", self.events.borrow());
     }
 }

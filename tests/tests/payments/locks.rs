@@ -162,7 +162,7 @@ async fn locked_rows_delay_only_their_own_transactions() {
     let ids: Vec<_> = held.iter().map(|held| format!("'\\x{}'", held.id)).collect();
     let hold = format!(
         "BEGIN; SELECT FROM transactions WHERE id IN ({}) FOR UPDATE;
-         DO $$BEGIN FOR tenth IN 1 .. 600 LOOP
+         DO $$BEGIN FOR tenth IN 1 .. 6000 LOOP
              EXIT WHEN EXISTS (SELECT FROM released);
              PERFORM pg_sleep(0.1);
          END LOOP; END$$; COMMIT",

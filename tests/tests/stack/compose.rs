@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
+use blackbox::process::DEADLINE;
 use serde::Deserialize;
 use tokio::{
     process::Command,
     time::{Instant, sleep},
 };
-
-/// Timeout for a container to become healthy.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The containers of each service.
 pub(crate) const REPLICAS: [&[&str]; 3] =
@@ -28,9 +26,9 @@ pub(crate) async fn compose_at(arguments: &[&str], container: &str) {
     compose(&[arguments, &[container]].concat()).await;
     let id = id(container).await;
     let inspect = ["inspect", "--format", "{{.State.Health.Status}}", &id];
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + DEADLINE;
     while run("docker", &inspect).await.trim() != "healthy" {
-        assert!(Instant::now() < end, "{container} is not healthy after {PATIENCE:?}");
+        assert!(Instant::now() < end, "{container} is not healthy after {DEADLINE:?}");
         sleep(Duration::from_millis(200)).await;
     }
 }
@@ -53,7 +51,7 @@ pub(crate) async fn no_primary(node: &str) {
 
 /// Waits until the members of the database cluster, as this node sees them, pass the test.
 async fn wait_for<T>(node: &str, passed: impl Fn(&Members) -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + DEADLINE;
     // Without Compose, which takes a second of processor time to start.
     let id = id(node).await;
     loop {
@@ -61,7 +59,7 @@ async fn wait_for<T>(node: &str, passed: impl Fn(&Members) -> Option<T>) -> T {
         if let Some(found) = passed(&serde_json::from_str(&list).unwrap()) {
             return found;
         }
-        assert!(Instant::now() < end, "after {PATIENCE:?}: {list}");
+        assert!(Instant::now() < end, "after {DEADLINE:?}: {list}");
         sleep(Duration::from_secs(1)).await;
     }
 }
