@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use blackbox::{
@@ -680,6 +680,16 @@ async fn a_copy_of_newer_rules_is_reset_by_older_ones_and_again_by_the_newer() {
     let told = stream.next().await.unwrap();
     assert!(told.changes.is_empty() && !told.up_to_date, "the reset comes later: {told:?}");
     assert_eq!(stream.next_change().await, Change::Reset);
+    let another = Object { key: Key::new("t", "a", "2"), ..hidden };
+    of_older.set(&another).await;
+    let offset_of_older = &by_older[1].offset;
+    for _ in 0..2 {
+        let begun = Instant::now();
+        let query = format!("?offset={offset_of_older}&live=long-poll");
+        let part = of_older.part(&all, &query).await;
+        assert!(!part.changes.is_empty() && part.offset == *offset_of_older, "{part:?}");
+        assert!(begun.elapsed() >= Duration::from_secs(1), "the client would ask again at once");
+    }
     for Part { offset: older, .. } in by_older.into_iter().chain([told]) {
         assert!(older < *offset);
         let reset = client.part(&all, &format!("?offset={older}")).await;

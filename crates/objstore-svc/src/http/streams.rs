@@ -47,6 +47,10 @@ const PART_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a long-poll waits for a change. Proxies often end requests after 30 s.
 const POLL_FOR: Duration = Duration::from_secs(20);
 
+/// Time before a long-poll returns messages that do not move the offset. The client asks for the same
+/// messages again at once, as long as the rules of this replica are older.
+const HELD_BACK_FOR: Duration = Duration::from_secs(1);
+
 /// Maximum time without an event. Then a comment shows that the stream is alive.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
 const COMMENT: &[u8] = b":\n\n";
@@ -283,8 +287,12 @@ async fn poll(app: &App, opened: OpenStream, mut part: Part) -> Result<Response,
         let up_to_date = subscriber.is_up_to_date().then_some([(UP_TO_DATE, "true")]);
         return Ok((StatusCode::NO_CONTENT, headers, up_to_date, HEADERS).into_response());
     }
+    let asked = part.position.offset.clone();
     part.add(&burst)?;
     part.fill(&mut subscriber).await?;
+    if part.position.offset == asked {
+        let _ = timeout(HELD_BACK_FOR, app.shutdown.cancelled()).await;
+    }
     part.response(None, &HeaderMap::new())
 }
 
