@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio_util::task::AbortOnDropHandle;
 
 /// A limited number of threads for long work. Clones share them.
 #[derive(Debug, Clone)]
@@ -23,22 +24,32 @@ impl Aside {
 
     /// Runs `work` as soon as a thread is free. Work that has begun is finished and keeps its
     /// thread, even if the caller stops waiting for it.
+    ///
+    /// Waits in a task of its own. Otherwise, a caller that is next, but does something else at the
+    /// moment, would keep the thread from all others, and wait for ever if it needs one itself.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
-        let thread = Arc::clone(&self.free).acquire_owned().await;
-        let work = move || {
-            let _thread = thread;
-            work()
+        let free = Arc::clone(&self.free);
+        let run = async move {
+            let thread = free.acquire_owned().await;
+            let work = move || {
+                let _thread = thread;
+                work()
+            };
+            spawn_blocking(work).await
         };
-        spawn_blocking(work).await.map_err(|_| Panicked)
+        let run = AbortOnDropHandle::new(tokio::spawn(run));
+        run.await.flatten().map_err(|_| Panicked)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::{sync::mpsc, time::Duration};
+
+    use tokio::sync::oneshot;
 
     use super::*;
 
@@ -55,6 +66,31 @@ mod tests {
         assert!(early.is_err(), "two threads");
         finish.send(()).unwrap();
         assert_eq!(other.await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_does_something_else_keeps_nobody_waiting() {
+        let aside = Aside::new(1);
+        let (finish, finished) = mpsc::channel::<()>();
+        let (begin, begun) = oneshot::channel();
+        let long = tokio::spawn({
+            let aside = aside.clone();
+            let work = move || {
+                begin.send(()).unwrap();
+                finished.recv()
+            };
+            async move { aside.run(work).await }
+        });
+        begun.await.unwrap();
+        let next = aside.run(|| 7);
+        tokio::pin!(next);
+        let early = tokio::time::timeout(Duration::from_millis(50), &mut next).await;
+        assert!(early.is_err(), "the thread is busy");
+        finish.send(()).unwrap();
+        long.await.unwrap().unwrap().unwrap();
+        let other = tokio::time::timeout(Duration::from_secs(60), aside.run(|| 8)).await;
+        assert_eq!(other.expect("the thread is free").unwrap(), 8);
+        assert_eq!(next.await.unwrap(), 7);
     }
 
     #[tokio::test]

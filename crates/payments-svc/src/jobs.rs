@@ -181,7 +181,7 @@ impl Jobs {
             let acquirers = Arc::clone(&jobs.acquirers);
             let payments = Arc::clone(&jobs.payments);
             let outbox = (acquirer, jobs.outbox_concurrency);
-            let outbox = Outbox::new(jobs.store.clone(), acquirers, payments, outbox);
+            let outbox = Arc::new(Outbox::new(jobs.store.clone(), acquirers, payments, outbox));
             tasks.spawn(every(FAST_INTERVAL, "sending outbox entries", async move || {
                 outbox.run().await
             }));

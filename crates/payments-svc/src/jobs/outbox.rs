@@ -2,13 +2,12 @@
 //! until the acquirers confirm or refuse them. An entry has the type [`OutboxEntry`], and
 //! [`OutboxQueue`] chooses the next one to send.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{panic::resume_unwind, sync::Arc, time::Duration};
 
 use common::{
     outage::Outage,
     telemetry::{Trace, trace},
 };
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
     AcquirerName, Actor, GIVE_UP_AFTER, Id, OutboxEntry, OutboxKind, OutboxQueue, QueuedEntry,
@@ -17,6 +16,7 @@ use payments_domain::{
 };
 use tokio::{
     sync::Semaphore,
+    task::JoinSet,
     time::{Instant, sleep, sleep_until},
 };
 
@@ -97,13 +97,13 @@ impl Outbox {
 
     /// Sends entries until the lease is lost or the store fails. Returns at once if another process
     /// has the lease.
-    pub(super) async fn run(&self) -> Result<(), StoreError> {
+    pub(super) async fn run(self: &Arc<Self>) -> Result<(), StoreError> {
         self.lease.hold(self.send_all()).await
     }
 
-    async fn send_all(&self) -> Result<(), StoreError> {
+    async fn send_all(self: &Arc<Self>) -> Result<(), StoreError> {
         let (mut queue, mut after, mut holds) = (OutboxQueue::default(), Id::MIN, 0);
-        let mut sending = pin!(FuturesUnordered::new());
+        let mut sending = JoinSet::new();
         loop {
             let deadline = Instant::now() + RECORD_EVERY;
             let mut report = SendingReport::default();
@@ -122,14 +122,16 @@ impl Outbox {
                     && let Some(queued) = queue.take_next()
                 {
                     let trace = queued.entry.trace.map(Trace::from_bytes);
-                    sending.push(trace::scope(trace, self.send(queued)));
+                    let this = Arc::clone(self);
+                    sending.spawn(trace::scope(trace, async move { this.send(queued).await }));
                 }
-                let Some((entry, answer)) = (tokio::select! {
+                let (entry, answer) = tokio::select! {
                     biased;
-                    Some(answered) = sending.next() => Some(answered),
-                    () = sleep_until(deadline) => None,
-                }) else {
-                    break;
+                    Some(answered) = sending.join_next() => match answered {
+                        Ok(answered) => answered,
+                        Err(panicked) => resume_unwind(panicked.into_panic()),
+                    },
+                    () = sleep_until(deadline) => break,
                 };
                 let sent = match answer {
                     Answer::None => Sent::Failed,
