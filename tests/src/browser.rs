@@ -10,6 +10,8 @@ use std::{
 use fantoccini::{
     Client, ClientBuilder, Locator,
     actions::{InputSource as _, KeyAction, KeyActions},
+    elements::Element,
+    error::CmdError,
 };
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
@@ -173,14 +175,24 @@ impl Page {
 
     /// Clicks an element with the mouse: it has to be visible.
     pub async fn click(&self, selector: &str) {
-        let element = self.client.find(Locator::Css(selector)).await.expect(selector);
-        element.click().await.expect(selector);
+        self.act(selector, async |element| element.click().await).await;
     }
 
     /// Types into an empty field.
     pub async fn write(&self, selector: &str, text: &str) {
-        let element = self.client.find(Locator::Css(selector)).await.expect(selector);
-        element.send_keys(text).await.expect(selector);
+        self.act(selector, async |element| element.send_keys(text).await).await;
+    }
+
+    /// Acts on an element. If another page has replaced it meanwhile, finds it there.
+    async fn act(&self, selector: &str, act: impl AsyncFn(Element) -> Result<(), CmdError>) {
+        let begun = Instant::now();
+        loop {
+            let element = self.client.find(Locator::Css(selector)).await.expect(selector);
+            match act(element).await {
+                Err(error) if is_replaced(&error) && begun.elapsed() < DEADLINE => {}
+                acted => return acted.expect(selector),
+            }
+        }
     }
 
     pub async fn press(&self, key: char) {
@@ -259,6 +271,12 @@ impl Page {
         assert!(answer["value"]["error"].is_null(), "{command}: {answer}");
         answer["value"].clone()
     }
+}
+
+/// Whether the element is no longer on the page.
+fn is_replaced(error: &CmdError) -> bool {
+    let text = error.to_string();
+    error.is_stale_element_reference() || text.contains("does not belong to the document")
 }
 
 /// Checks that all requests went to the origins of `url` and `others`.

@@ -1,5 +1,5 @@
-//! Retries of requests that the service rejects as `overloaded`. This is safe because the service
-//! has not started a rejected request.
+//! Retries of requests that the service rejects as `overloaded` or `store_busy`. This is safe because
+//! the service has not started a rejected request.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -19,8 +19,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// Retries in this process so far, for the output of the test.
 static RETRIES: AtomicU32 = AtomicU32::new(0);
 
-/// Sends a request and retries it while the answer is 503 `overloaded`. Any other 503 fails the
-/// test, and so does `overloaded` after the last retry.
+/// Sends a request and retries it while it is rejected. Any other 503 fails the test, and so does a
+/// rejection after the last retry.
 #[expect(clippy::print_stdout, reason = "a test shows what it printed when it fails")]
 pub async fn with_retries<A: Future<Output = Answer>>(send: impl Fn() -> A) -> Answer {
     let mut pause = FIRST_PAUSE;
@@ -29,7 +29,8 @@ pub async fn with_retries<A: Future<Output = Answer>>(send: impl Fn() -> A) -> A
         if answer.status != 503 {
             return answer;
         }
-        answer.refused(503, "overloaded");
+        let code = answer.json()["error"].clone();
+        assert!(code == "overloaded" || code == "store_busy", "{answer:?}");
         let retries = RETRIES.fetch_add(1, Ordering::Relaxed) + 1;
         println!("retry {retries} of this process, after {pause:?}: {answer:?}");
         sleep(pause).await;
