@@ -1,12 +1,22 @@
 //! Every page of the desk, and everybody who may not use it.
 
+use std::{collections::BTreeSet, time::Duration};
+
 use blackbox::{
     mail::MailServer,
-    payments::desk::{Browser, Page},
+    payments::{
+        Stopped,
+        desk::{Browser, Page},
+    },
+    postgres::{Cluster, Database},
 };
 use reqwest::Method;
+use tokio::time::sleep;
 
-use super::users::{command, invited, named, set_up, signed_in, start};
+use super::users::{command, invited, named, set_up, signed_in, start, with_desk};
+
+/// Longer than the pauses between what the service does by itself.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// The pages of a merchant, with names in braces.
 fn routes() -> Vec<&'static str> {
@@ -92,4 +102,48 @@ async fn nobody_else_sees_a_page_of_a_merchant() {
     }
     assert!(lead(&all(&mut browser, shop, payment).await, "/sign-in"));
     assert_eq!(service.data().number("SELECT refunded FROM transactions"), 0);
+}
+
+/// Makes the server log the statements of later sessions.
+fn log_statements(database: &Database) {
+    database.run(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET log_statement = %L',
+             current_database(), 'all'); END $$",
+    );
+}
+
+/// All statements so far, without their values.
+fn statements(database: &Database) -> Vec<String> {
+    let log = database.run("SELECT pg_read_file(current_setting('data_directory') || '/../log')");
+    let entries = log.split("LOG:  execute ").skip(1);
+    let texts = entries.filter_map(|entry| entry.split_once(": ")?.1.split("\n2").next());
+    texts.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_merchant_of_others_costs_the_statements_of_a_missing_one() {
+    let server = MailServer::start().await;
+    let cluster = Cluster::start();
+    let database = cluster.database();
+    log_statements(&database);
+    let place = with_desk(&server, Stopped::on(Some(database.clone()), &[]));
+    let service = place.start().await;
+    let (merchant, other) = (named(&service, "Corner shop").await, named(&service, "Other").await);
+    let paid = merchant.pay("EUR", 1000).await;
+    let mut eve = signed_in(&server, &service, &other).await;
+    let missing = "1".repeat(24);
+    // Caches are filled, and the session is marked as used.
+    let _ = all(&mut eve, &merchant.id, &paid.id).await;
+    let before = statements(&database).len();
+    sleep(IDLE).await;
+    let by_itself: BTreeSet<_> = statements(&database).into_iter().skip(before).collect();
+    let mut caused = Vec::new();
+    for merchant in [&merchant.id, &missing] {
+        let before = statements(&database).len();
+        let _ = all(&mut eve, merchant, &paid.id).await;
+        let since = statements(&database).into_iter().skip(before);
+        caused.push(since.filter(|text| !by_itself.contains(text)).collect::<Vec<_>>());
+    }
+    assert!(caused[0].len() >= routes().len(), "{caused:?}");
+    assert_eq!(caused[0], caused[1]);
 }
