@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use blackbox::{
     objstore::{Client, Key, Object, Service, Stopped, Writers, unique},
-    postgres::{Cluster, Database},
+    postgres::{Address, Cluster, Database},
     process::{self, DEADLINE},
     rereading::{SettingFile, follows_database},
     soak::rounds,
@@ -63,6 +63,23 @@ async fn a_service_survives_an_outage_of_its_database() {
     client.set(&object.numbered(1)).await;
     assert_eq!(socket.next_push().await, object.numbered(1));
     service.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_silent_after_a_login_stops_no_later_write() {
+    let cluster = Cluster::shared();
+    let (database, address) = (cluster.database(), Address::of(cluster).await);
+    let url = database.url_on(&address.host());
+    let place = Stopped::on(Some(database), &[]).with("OBJSTORE_DATABASE_URL", &url);
+    let service = place.start().await;
+    let (client, object) = (service.client().await, Object::fresh());
+    client.set(&object).await;
+    address.hang_after_login(cluster);
+    let refused = client.post("/set", object.numbered(1).body()).await;
+    assert_eq!(refused.status, 503, "{refused:?}");
+    address.lead_to(cluster);
+    until_ready_answers(&client, 200).await;
+    client.set(&object.numbered(2)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

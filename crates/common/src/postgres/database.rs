@@ -182,10 +182,10 @@ impl Database {
         listener: impl FnMut(Notification) + Send + 'static,
     ) -> Result<ClientWrapper, OpenError> {
         let client = self.open(listener).await?;
-        let applied = timeout(OPEN, apply_settings(&client, settings, self)).await;
-        let applied = applied.map_err(|_| OpenError::Silent { setting: self.setting })?;
+        let applied = apply_settings(&client, settings, self).await;
         applied.map_err(|error| match error {
             Error::Database(source) => self.failed(source),
+            Error::Silent => OpenError::Silent { setting: self.setting },
             source => OpenError::Refused { setting: self.setting, source: Box::new(source) },
         })?;
         Ok(client)

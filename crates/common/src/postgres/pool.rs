@@ -274,14 +274,18 @@ impl Drop for Transaction {
     }
 }
 
-/// Applies [`SETTINGS`] and these `settings` to a new connection, and looks at its timeline.
+/// Applies [`SETTINGS`] and these `settings` to a new connection, and looks at its timeline, for at
+/// most [`OPEN`]: a server can be silent after the login, too.
 pub(super) async fn apply_settings(
     client: &ClientWrapper,
     settings: &str,
     database: &Database,
 ) -> Result<(), Error> {
-    client.batch_execute(&format!("{SETTINGS}; {settings}")).await?;
-    let observed = database.timelines.observe(client).await;
+    let applied = async {
+        client.batch_execute(&format!("{SETTINGS}; {settings}")).await?;
+        database.timelines.observe(client).await
+    };
+    let observed = timeout(OPEN, applied).await.unwrap_or(Err(Error::Silent));
     if matches!(observed, Err(Error::OldTimeline)) {
         database.hosts.skip();
     }
