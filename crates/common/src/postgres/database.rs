@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::{
     Error,
     hosts::{Hosts, configs},
-    pool::{OPEN, apply_settings},
+    pool::{LOST_CLIENT, OPEN, apply_settings},
     timelines::Timelines,
     verification::translate,
 };
@@ -211,7 +211,10 @@ impl Database {
         let failed = |source| OpenError::Migration { setting: self.setting, source };
         self.check_sessions().await?;
         let mut client = self.connect().await?;
-        let lock = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
+        let lock = format!(
+            "{LOST_CLIENT}; SELECT pg_advisory_lock(hashtext('{} migrations'))",
+            self.service
+        );
         client.batch_execute(&lock).await.map_err(|error| self.failed(error))?;
         let mut attempts = 1;
         loop {

@@ -33,9 +33,11 @@ pub const SETTINGS: &str = "SET synchronous_commit = on;
      SET default_transaction_isolation = 'read committed';
      SET idle_in_transaction_session_timeout = '5s';
      SET lock_timeout = '3s';
-     SET statement_timeout = '5s';
-     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
-     SET tcp_user_timeout = '10s'";
+     SET statement_timeout = '5s'";
+
+/// Ends the session of a client whose machine is gone, and so frees its locks.
+pub(super) const LOST_CLIENT: &str = "SET tcp_keepalives_idle = 5;
+     SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'";
 
 /// Why the database did not do what was requested.
 #[derive(Debug, thiserror::Error)]
@@ -282,7 +284,7 @@ pub(super) async fn apply_settings(
     database: &Database,
 ) -> Result<(), Error> {
     let applied = async {
-        client.batch_execute(&format!("{SETTINGS}; {settings}")).await?;
+        client.batch_execute(&format!("{SETTINGS}; {LOST_CLIENT}; {settings}")).await?;
         database.timelines.observe(client).await
     };
     let observed = timeout(OPEN, applied).await.unwrap_or(Err(Error::Silent));
