@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILES = 16, DESCRIPTORS = 4096, RANGES = 65536 };
+enum { FILES = 16, DESCRIPTORS = 4096, RANGES = 1 << 20 };
 
 struct range { off_t offset; size_t length; };
 struct file { char name[64]; int copy; struct range *ranges; int count; };
