@@ -25,23 +25,28 @@ impl Aside {
     /// Runs `work` as soon as a thread is free. Work that has begun is finished and keeps its
     /// thread, even if the caller stops waiting for it.
     ///
-    /// Waits in a task of its own. Otherwise, a caller that is next, but does something else at the
-    /// moment, would keep the thread from all others, and wait for ever if it needs one itself.
+    /// If no thread is free, waits in a task of its own. Otherwise, a caller that is next, but does
+    /// something else at the moment, would keep the thread from all others, and wait for ever if it
+    /// needs one itself.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
-        let free = Arc::clone(&self.free);
-        let run = async move {
-            let thread = free.acquire_owned().await;
-            let work = move || {
+        let start = |thread| {
+            spawn_blocking(move || {
                 let _thread = thread;
                 work()
-            };
-            spawn_blocking(work).await
+            })
         };
-        let run = AbortOnDropHandle::new(tokio::spawn(run));
-        run.await.flatten().map_err(|_| Panicked)
+        let free = Arc::clone(&self.free);
+        let done = match Arc::clone(&free).try_acquire_owned() {
+            Ok(thread) => start(Ok(thread)).await,
+            Err(_) => {
+                let run = async move { start(free.acquire_owned().await).await };
+                AbortOnDropHandle::new(tokio::spawn(run)).await.flatten()
+            }
+        };
+        done.map_err(|_| Panicked)
     }
 }
 

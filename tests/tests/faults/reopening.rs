@@ -13,7 +13,7 @@ const CLIENTS: usize = 8;
 const WATCHES: usize = 10_000;
 
 /// Limit for the slow-down of a search.
-const FACTOR: u32 = 10;
+const FACTOR: u32 = 5;
 
 /// Extra time for a search on a busy machine.
 const ALLOWANCE: Duration = Duration::from_millis(50);
