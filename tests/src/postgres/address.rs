@@ -22,7 +22,7 @@ pub struct Address {
     _proxy: JoinSet<()>,
 }
 
-/// What happens to a connection.
+/// Where a new connection leads.
 #[derive(Debug, Clone)]
 enum Target {
     /// It leads to the cluster with this socket.
