@@ -10,9 +10,8 @@ use crate::{
     worker::Patience,
 };
 
-/// The longest time without writes after the primary dies: twice what the documents promise, because
-/// the machine may be busy.
-const OUTAGE: Duration = Duration::from_secs(60);
+/// The longest time without writes after the primary dies.
+const OUTAGE: Duration = Duration::from_secs(30);
 
 /// Longer than the primary may keep its role without etcd, if it does not reach the standby.
 const WITHOUT_ETCD: Duration = Duration::from_secs(30);
