@@ -197,6 +197,29 @@ impl<P: Program> Stopped<P> {
         rows.unwrap_or_else(|| panic!("{sql}: {output}"))
     }
 
+    /// Runs a statement of SQL that changes no rows.
+    pub fn define(&self, sql: &str) {
+        let _output = match &self.database {
+            Some(database) => database.run(sql),
+            None => self.file().execute(sql, []).map(|_| String::new()).expect("valid SQL"),
+        };
+    }
+
+    /// Makes the database run a statement after each event, such as `INSERT ON table`.
+    pub fn after(&self, event: &str, statement: &str) {
+        if self.database.is_none() {
+            self.define(&format!("CREATE TRIGGER test AFTER {event} BEGIN {statement}; END"));
+            return;
+        }
+        self.define(&format!(
+            "CREATE FUNCTION test() RETURNS trigger LANGUAGE plpgsql
+             AS $$ BEGIN {statement}; RETURN NEW; END $$"
+        ));
+        self.define(&format!(
+            "CREATE TRIGGER test AFTER {event} FOR EACH ROW EXECUTE FUNCTION test()"
+        ));
+    }
+
     /// Records a migration of a later version, which changes nothing.
     pub fn has_later_migration(&self, name: &str) {
         self.change(&format!(

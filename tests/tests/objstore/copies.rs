@@ -240,18 +240,8 @@ fn keep_all_changes(place: &Stopped) {
     let copied = "revision, event, type, namespace, name, client, value";
     let new = copied.split(", ").map(|column| format!("NEW.{column}")).collect::<Vec<_>>();
     let insert = format!("INSERT INTO changes VALUES ({})", new.join(", "));
-    let table = format!("CREATE TABLE changes AS SELECT {copied} FROM log WHERE false");
-    let Some(database) = place.database() else {
-        place.change(&table);
-        place.change(&format!("CREATE TRIGGER keep AFTER INSERT ON log BEGIN {insert}; END"));
-        return;
-    };
-    database.run(&table);
-    database.run(&format!(
-        "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql
-         AS $$ BEGIN {insert}; RETURN NEW; END $$"
-    ));
-    database.run("CREATE TRIGGER keep AFTER INSERT ON log FOR EACH ROW EXECUTE FUNCTION keep()");
+    place.define(&format!("CREATE TABLE changes AS SELECT {copied} FROM log WHERE false"));
+    place.after("INSERT ON log", &insert);
 }
 
 /// Sets and deletes objects until it is over. Some requests fail, because services are killed.

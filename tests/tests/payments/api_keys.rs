@@ -301,11 +301,8 @@ async fn the_last_use_is_shown_to_the_hour() {
 #[tokio::test]
 async fn a_use_is_written_once_an_hour() {
     let place = Service::with(&[]).await.stop().await;
-    place.change("CREATE TABLE uses (id)");
-    place.change(
-        "CREATE TRIGGER keep AFTER UPDATE OF last_used ON api_keys
-         BEGIN INSERT INTO uses VALUES (NEW.id); END",
-    );
+    place.define("CREATE TABLE uses AS SELECT id FROM api_keys WHERE false");
+    place.after("UPDATE OF last_used ON api_keys", "INSERT INTO uses VALUES (NEW.id)");
     let service = place.start().await;
     let uses = || service.data().number("SELECT count(*) FROM uses");
     let app = service.app().await;
