@@ -30,6 +30,7 @@ use std::{
 use bytes::Bytes;
 use common::{
     files::Files,
+    names::Names,
     telemetry::trace,
     tls::{self, TlsError},
 };
@@ -58,7 +59,6 @@ mod body;
 mod connects;
 mod drift;
 mod fault;
-mod names;
 mod skim;
 
 pub(crate) use answer::{LoginFault, ProfileFault};
@@ -70,10 +70,13 @@ use body::{Body, LONG_BODIES, read};
 use connects::{Connects, is_closed};
 use drift::DriftLog;
 use fault::pause;
-use names::SharedLookup;
 use skim::{Members, Skimmer};
 
 const CA_SETTING: &str = "PORTAL_CA_FILE (--portal-ca-file)";
+
+/// The maximum number of look-ups of the portal's name at once. All sign-ins share one: there is a
+/// second one only if the first hangs.
+const LOOKUPS: usize = 4;
 
 /// Most headers of an answer that are read. The HTTP library accepts 100 by default.
 const MAX_HEADERS: usize = 1_000;
@@ -96,7 +99,7 @@ pub(crate) struct PortalConfig {
 pub(crate) struct Portal {
     config: PortalConfig,
     tls: Receiver<ClientConfig>,
-    names: Arc<SharedLookup>,
+    names: Arc<Names>,
     drift: DriftLog,
     long_bodies: Semaphore,
 }
@@ -141,7 +144,7 @@ impl Portal {
         Ok(Self {
             config,
             tls: files.read(CA_SETTING, ca_file, client_config)?,
-            names: Arc::default(),
+            names: Arc::new(Names::new("lookups", LOOKUPS)),
             drift: DriftLog::default(),
             long_bodies: Semaphore::new(LONG_BODIES),
         })

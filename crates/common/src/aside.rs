@@ -22,6 +22,11 @@ impl Aside {
         Self { free: Arc::new(Semaphore::new(threads)) }
     }
 
+    /// The number of threads that are free.
+    pub fn free(&self) -> usize {
+        self.free.available_permits()
+    }
+
     /// Runs `work` as soon as a thread is free. Work that has begun is finished and keeps its
     /// thread, even if the caller stops waiting for it.
     ///

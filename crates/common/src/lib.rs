@@ -23,6 +23,8 @@ pub mod import;
 pub mod limits;
 #[cfg(feature = "store")]
 pub mod migration;
+#[cfg(feature = "names")]
+pub mod names;
 pub mod operations;
 pub mod outage;
 #[cfg(feature = "pages")]

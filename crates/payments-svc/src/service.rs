@@ -42,7 +42,7 @@ use crate::{
     rates::{ExchangeRates, RatesError},
     receipt_links::ReceiptLinks,
     store::Store,
-    webhook::{Sender, SenderConfig, SenderError},
+    webhook::{self, Sender, SenderConfig, SenderError},
 };
 
 const APPS_TOKEN: &str = "PAYMENTS_APPS_TOKEN";
@@ -211,12 +211,13 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let receipt_key = receipt_key(&config, desk_key.as_ref(), mailer.as_ref())?;
     let desk = desk_settings(&config, desk_key)?;
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
+    let names = webhook::names();
     let sender = SenderConfig {
         insecure: config.webhooks_insecure,
         networks: config.webhook_networks.clone(),
         ca_file: config.webhook_ca_file.clone(),
     };
-    let sender = Arc::new(Sender::new(sender, &mut files)?);
+    let sender = Arc::new(Sender::new(sender, &mut files, Arc::clone(&names) as _)?);
     let store = Store::open(&config.store()?, &mut files).await?;
     let defaults = Defaults {
         pricing: config.pricing(),
@@ -244,7 +245,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let delivery_metrics = DeliveryMetrics::new(&registry)?;
     let deliveries = Deliveries::new(store.clone(), sender, http::event_json, delivery_metrics);
     let traffic = Arc::new(Traffic::new(&registry)?);
-    let mut limited = [connections.limits(), limits.all(), vec![in_flight as _]].concat();
+    let mut limited =
+        [connections.limits(), limits.all(), vec![in_flight as _, names as _]].concat();
     limited.extend(store.limits());
     limited.extend(deliveries.limits());
     registry.register(Box::new(LimitMetrics::new(limited)?))?;

@@ -7,4 +7,5 @@ mod network;
 mod sender;
 mod signature;
 
+pub(crate) use network::names;
 pub(crate) use sender::{Attempt, Message, Sender, SenderConfig, SenderError};

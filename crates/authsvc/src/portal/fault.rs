@@ -6,17 +6,14 @@ use std::{
     ops::RangeInclusive,
 };
 
-use common::causes::causes;
+use common::{causes::causes, names::NameNotFound};
 use jiff::Timestamp;
 use reqwest::{
     StatusCode,
     header::{HeaderMap, RETRY_AFTER},
 };
 
-use super::{
-    answer::{LoginFault, ReportedFailure},
-    names::NameNotFound,
-};
+use super::answer::{LoginFault, ReportedFailure};
 
 /// Bounds of a `Retry-After` that callers get, in seconds.
 const PAUSE: RangeInclusive<u64> = 1..=300;

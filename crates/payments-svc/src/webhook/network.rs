@@ -18,10 +18,9 @@ use std::{
     sync::Arc,
 };
 
-use common::limits::Networks;
+use common::{limits::Networks, names::Names};
 use ipnet::{Ipv4Net, Ipv6Net};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use tokio::net::lookup_host;
 use url::{Host, Url};
 
 /// The networks of the IANA registry of special-purpose IPv4 addresses that are not reachable from
@@ -109,6 +108,15 @@ impl Reach {
 #[error("the service must not connect to this address")]
 pub(super) struct ForbiddenAddress;
 
+/// The maximum number of look-ups of names at once. An app chooses the name, and its name server may
+/// not answer. So these look-ups leave threads to other work.
+const LOOKUPS: usize = 64;
+
+/// The names of endpoints.
+pub(crate) fn names() -> Arc<Names> {
+    Arc::new(Names::new("webhook_lookups", LOOKUPS))
+}
+
 /// Resolves names, and drops the addresses that are not permitted.
 pub(super) struct PermittedAddresses {
     pub(super) resolver: Arc<dyn Resolve>,
@@ -135,19 +143,6 @@ impl Resolve for PermittedAddresses {
 impl fmt::Debug for PermittedAddresses {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("PermittedAddresses")
-    }
-}
-
-/// The resolver of the operating system.
-pub(super) struct SystemResolver;
-
-impl Resolve for SystemResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            // The client replaces the port.
-            let addresses: Vec<SocketAddr> = lookup_host((name.as_str(), 0)).await?.collect();
-            Ok(Box::new(addresses.into_iter()) as Addrs)
-        })
     }
 }
 

@@ -38,7 +38,7 @@ use tokio::{
 use url::Host;
 
 use super::{
-    network::{ForbiddenAddress, PermittedAddresses, Reach, SystemResolver},
+    network::{ForbiddenAddress, PermittedAddresses, Reach},
     signature,
 };
 
@@ -104,11 +104,8 @@ struct Route {
 }
 
 impl Sender {
-    pub(crate) fn new(config: SenderConfig, files: &mut Files) -> Result<Self, SenderError> {
-        Self::with_resolver(config, files, Arc::new(SystemResolver))
-    }
-
-    fn with_resolver(
+    /// `resolver` finds the addresses of names.
+    pub(crate) fn new(
         SenderConfig { insecure, networks, ca_file }: SenderConfig,
         files: &mut Files,
         resolver: Arc<dyn Resolve>,

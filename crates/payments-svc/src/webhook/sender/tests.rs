@@ -36,7 +36,7 @@ fn sender(insecure: bool, networks: &str, look_ups: &[&[&str]]) -> Sender {
     let script: Arc<dyn Resolve> =
         Arc::new(Script(Mutex::new(look_ups.iter().map(addresses).collect())));
     let config = SenderConfig { insecure, networks, ca_file: None };
-    Sender::with_resolver(config, &mut Files::default(), script).unwrap()
+    Sender::new(config, &mut Files::default(), script).unwrap()
 }
 
 async fn outcome(sender: &Sender, url: &str) -> DeliveryOutcome {
