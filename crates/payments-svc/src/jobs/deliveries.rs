@@ -72,8 +72,8 @@ const MAX_GAP: Duration = Duration::from_secs(5);
 /// one for further deliveries at the same time. So endpoints that are slow leave memory for others.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Maximum number of undelivered events in memory, of all endpoints. Each endpoint may also read one
-/// page if it has none.
+/// Maximum number of undelivered events in memory, of all endpoints. Each endpoint may also have
+/// [`endpoint::FREE`].
 const MAX_EVENTS: usize = 200_000;
 
 /// Number of endpoints whose events are loaded and written as JSON at the same time.

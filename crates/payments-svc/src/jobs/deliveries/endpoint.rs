@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use common::{
-    limits::Permit,
+    limits::{Budget, Permit},
     telemetry::{Trace, trace},
 };
 use jiff::Timestamp;
@@ -34,6 +34,10 @@ use crate::{
 
 /// The maximum number of events that are read at once.
 const PAGE: u16 = 100;
+
+/// The number of undelivered events for which an endpoint needs no permit. So it continues if
+/// others, whose deliveries fail, use the memory for days.
+pub(super) const FREE: usize = 200;
 
 /// The first value of [`EndpointTask::slice`]. It doubles if it contains few events of the app.
 const FIRST_SLICE: u32 = 1000;
@@ -62,7 +66,7 @@ pub(super) struct EndpointTask {
     /// [`crate::store::Store::timeline_changes`] before the endpoint was loaded.
     timeline_changes: u64,
     undelivered: Undelivered,
-    /// For the undelivered events.
+    /// For the undelivered events beyond [`FREE`].
     permit: Option<Permit>,
     /// The number of events of all apps that are searched for those of this app at once. A page
     /// reads up to three pages of each merchant in its range, so the range must be short.
@@ -109,10 +113,12 @@ impl EndpointTask {
     ) -> Result<Option<Self>, StoreError> {
         let timeline_changes = shared.store.timeline_changes();
         let permit = loop {
-            match shared.events.take(shared.store.retries(id).await?) {
-                Some(permit) => break permit,
-                None => sleep(PAUSE).await,
+            let retries = shared.store.retries(id).await?;
+            let mut permit = None;
+            if has_memory(&shared.events, &mut permit, retries) {
+                break permit;
             }
+            sleep(PAUSE).await;
         };
         let endpoint = shared.store.endpoint(id).await?;
         Ok(endpoint.map(|Endpoint { webhook, secrets, progress, retries }| Self {
@@ -123,7 +129,7 @@ impl EndpointTask {
             epoch: progress.epoch,
             timeline_changes,
             undelivered: Undelivered::new(progress.position, &retries, progress.paused_until),
-            permit: Some(permit),
+            permit,
             slice: FIRST_SLICE,
             readable,
             in_flight: JoinSet::new(),
@@ -253,14 +259,9 @@ impl EndpointTask {
         Ok(())
     }
 
-    /// Takes the memory for a page of events. The first page needs none.
     fn has_memory_for_page(&mut self) -> bool {
-        let events = self.undelivered.count();
-        if events == 0 {
-            self.permit = None;
-            return true;
-        }
-        self.shared.events.grow(&mut self.permit, events.saturating_add(PAGE.into()))
+        let events = self.undelivered.count().saturating_add(PAGE.into());
+        has_memory(&self.shared.events, &mut self.permit, events)
     }
 
     fn record_soon(&mut self) {
@@ -387,6 +388,16 @@ impl EndpointTask {
     }
 }
 
+/// Makes the permit cover these events. False if there is no memory.
+fn has_memory(budget: &Arc<Budget>, permit: &mut Option<Permit>, events: usize) -> bool {
+    let counted = events.saturating_sub(FREE);
+    if counted == 0 {
+        *permit = None;
+        return true;
+    }
+    budget.grow(permit, counted)
+}
+
 fn cause(reason: DisableReason) -> &'static str {
     match reason {
         DisableReason::Request => "its app requested it",
@@ -398,4 +409,21 @@ fn cause(reason: DisableReason) -> &'static str {
 fn after(delay: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(delay).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_with_few_events_needs_no_memory_of_others() {
+        let budget = Budget::new("events", 100);
+        let (mut failing, mut healthy) = (None, None);
+        assert!(has_memory(&budget, &mut failing, FREE + 100));
+        assert!(!has_memory(&budget, &mut failing, FREE + 101));
+        assert!(has_memory(&budget, &mut healthy, FREE));
+        assert!(!has_memory(&budget, &mut healthy, FREE + 1));
+        assert!(has_memory(&budget, &mut failing, FREE));
+        assert!(has_memory(&budget, &mut healthy, FREE + 1));
+    }
 }
