@@ -4,9 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use common::{limits::Permit, serve::Connection};
 use tokio::time::sleep;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{App, Error, session::Authenticated};
 use crate::{
+    domain::TokenDigest,
     store::now,
     watch::{ConnectedClient, OpenSocket, Stream, Subscriber},
 };
@@ -48,16 +50,25 @@ impl OpenStream {
 /// Extends the session while its stream is open, since an open stream counts as use. Returns when
 /// the session has ended: at once after a logout at this process, after [`CHECK_SESSION`] after a
 /// logout at another one.
-pub(super) async fn until_session_ends(app: &App, open: &OpenSocket) {
+pub(super) async fn until_session_ends(app: &Arc<App>, open: &OpenSocket) {
     let every = CHECK_SESSION.min(app.lifetime.extend_every() / 2);
     while open.logout.run_until_cancelled(sleep(every)).await.is_some() {
-        // In boxes, because an idle stream should take little memory.
-        let found = Box::pin(app.store.session(open.token, now())).await;
-        let Some(found) = app.session_outage.observe(found) else { continue };
-        let Some(session) = found else { return };
-        if app.lifetime.must_extend(session, now()) {
-            let extended = Box::pin(app.store.extend(open.token, now())).await;
-            app.session_outage.observe(extended);
+        // A task of its own, because this future is not polled while a slow reader's response is
+        // full: it would keep its connection with the database from others.
+        let extending = tokio::spawn(extend(Arc::clone(app), open.token));
+        if let Ok(false) = AbortOnDropHandle::new(extending).await {
+            return;
         }
     }
+}
+
+/// Extends a session if it is time. Returns whether it exists, or is not known to have ended.
+async fn extend(app: Arc<App>, token: TokenDigest) -> bool {
+    let found = app.store.session(token, now()).await;
+    let Some(found) = app.session_outage.observe(found) else { return true };
+    let Some(session) = found else { return false };
+    if app.lifetime.must_extend(session, now()) {
+        app.session_outage.observe(app.store.extend(token, now()).await);
+    }
+    true
 }

@@ -264,7 +264,7 @@ impl Part {
 }
 
 /// Waits for messages. 204 if there are none in time (5.6).
-async fn poll(app: &App, opened: OpenStream, mut part: Part) -> Result<Response, Error> {
+async fn poll(app: &Arc<App>, opened: OpenStream, mut part: Part) -> Result<Response, Error> {
     let OpenStream { mut subscriber, open, connected, permit } = opened;
     let _kept = (connected, permit);
     let mut burst = Burst::new();
