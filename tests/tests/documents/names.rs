@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use blackbox::{
-    page,
+    objstore, page, payments,
     project::{files, read, root},
     settings,
 };
@@ -103,6 +103,23 @@ fn every_endpoint_is_described() {
     }
     assert!(seen > 30, "only {seen} endpoints found");
     assert_none(&violations);
+}
+
+#[tokio::test]
+async fn every_limit_is_described() {
+    let pages = page::pages();
+    let code = pages.iter().flat_map(|page| &page.code);
+    let described: BTreeSet<&str> = code.flat_map(|code| words(code)).collect();
+    let objstore = objstore::Service::with(&[]).await;
+    let payments = payments::Service::with(&[]).await;
+    for scraped in [objstore.stranger().fetch("/metrics").await, payments.fetch("/metrics").await] {
+        let maximums = scraped.text().lines().filter_map(|line| line.split_once("_limit_max{"));
+        let limits = maximums.filter_map(|(_, labels)| labels.split('"').nth(1));
+        let limits: BTreeSet<_> = limits.map(|limit| limit.trim_start_matches("test_")).collect();
+        assert!(limits.len() > 5, "{limits:?}");
+        let missing = limits.difference(&described);
+        assert_none(&missing.map(|limit| (*limit).to_owned()).collect::<Vec<_>>());
+    }
 }
 
 /// Most of these are names of tests. The test target `monitoring` checks the names of metrics.
