@@ -515,6 +515,20 @@ async fn lost_answers_move_no_money_twice() {
 }
 
 #[tokio::test]
+async fn lost_answers_to_one_of_several_captures_capture_once() {
+    let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
+    stripe.offer_multicapture();
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    for fault in [Fault::Silence, Fault::Drop, Fault::LateError, Fault::internal()] {
+        stripe.fail("POST", "/capture", fault, 1);
+        paid.capture(200).await;
+        sent(&service).await;
+    }
+    assert_eq!(stripe.books(only_intent(&stripe)["id"].as_str().unwrap()).captured, 800);
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
 async fn a_failure_of_stripe_is_repeated_while_the_customer_waits() {
     let (stripe, service, merchant) = shop().await;
     let failures =

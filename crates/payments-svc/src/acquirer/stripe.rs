@@ -5,9 +5,11 @@
 //!    always ask for the outcome by the ID.
 //! 2. **A payment is authorized once.** The idempotency key of the payment creates one PaymentIntent,
 //!    and Stripe confirms, captures and cancels a PaymentIntent once. These three need no
-//!    idempotency key: for a key, Stripe repeats even an error of its own.
-//! 3. **Stripe forgets idempotency keys after a day**, and a job repeats refunds for longer. So each
-//!    refund carries its key as metadata, and the connector looks for it before it refunds.
+//!    idempotency key: for a key, Stripe repeats even an error of its own. A capture that others may
+//!    follow needs one, because Stripe would capture again.
+//! 3. **Stripe forgets idempotency keys after a day**, and a job repeats refunds and captures for
+//!    longer. So each carries its key as metadata, and the connector looks for it before it repeats
+//!    what Stripe would do again.
 //! 4. **A failure is often over soon.** So the connector repeats a request while its caller waits.
 //!    If Stripe may have done the work, the connector looks for it first: a PaymentIntent and a
 //!    refund by the key in their metadata, everything else in the PaymentIntent.
@@ -320,11 +322,16 @@ impl Stripe {
             .with("amount_to_capture", &amount.to_string())
             .with("metadata[capture]", key);
         let mut form = with_suffix(form, entry.descriptor.as_ref());
-        if !entry.captures_once && !entry.is_last {
+        let find = || self.find_intent(id, |found| found.is_captured_by(key));
+        let may_be_followed = !entry.captures_once && !entry.is_last;
+        if may_be_followed {
+            if find().await?.is_some() {
+                return Ok(());
+            }
             form = form.with("final_capture", "false");
         }
-        let find = || self.find_intent(id, |found| found.is_captured_by(key));
-        match self.client.post(&intent(id, "/capture"), form, None, find).await {
+        let once = may_be_followed.then_some(key);
+        match self.client.post(&intent(id, "/capture"), form, once, find).await {
             Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
                 let is_repeat = self.payment_intent(id).await?.is_captured_by(key);
                 if is_repeat { Ok(()) } else { Err(StripeError::Refused(refusal)) }
