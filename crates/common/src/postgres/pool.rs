@@ -8,8 +8,8 @@ use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, PoolError, RecyclingMethod,
     Runtime, TimeoutType, Timeouts,
 };
-use futures_util::{FutureExt as _, future::BoxFuture, poll};
-use tokio::time::timeout;
+use futures_util::{future::BoxFuture, poll};
+use tokio::{runtime::Handle, time::timeout};
 use tokio_postgres::{Config, Row, error::SqlState};
 
 use sql::{ColumnError, Statement};
@@ -187,13 +187,15 @@ impl Pool {
         &self,
         work: impl AsyncFnOnce(&ClientWrapper) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let client = self.take().await?;
-        let done = timeout(ANSWER, work(&client)).await;
+        let mut lent = Lent::new(self.take().await?);
+        let done = timeout(ANSWER, work(lent.client()?)).await;
         let done = done.unwrap_or_else(|_| {
-            // Closes the connection, because late answers would delay its next user.
-            drop(Object::take(client));
+            lent.close();
             Err(Error::Silent)
         });
+        if done.is_ok() {
+            lent.give_back();
+        }
         if done.as_ref().is_err_and(Error::is_locked) {
             self.report_lock();
         }
@@ -207,7 +209,7 @@ impl Pool {
 
     /// Takes a connection for a transaction. The first statements send the `BEGIN`.
     pub async fn transaction(&self) -> Result<Transaction, Error> {
-        Ok(Transaction { client: Some(self.take().await?), is_open: false })
+        Ok(Transaction { lent: Lent::new(self.take().await?), is_open: false })
     }
 
     async fn take(&self) -> Result<Object, Error> {
@@ -223,10 +225,52 @@ impl Pool {
     }
 }
 
+/// A connection of the pool. If its user is dropped while answers are missing, the next one gets it
+/// after the last answer. Otherwise, those who stop waiting would queue any number of statements.
+struct Lent {
+    /// `None` after the end of its use.
+    client: Option<Object>,
+    /// The last statement.
+    last: &'static str,
+}
+
+impl Lent {
+    fn new(client: Object) -> Self {
+        Self { client: Some(client), last: "" }
+    }
+
+    fn client(&self) -> Result<&Object, Error> {
+        self.client.as_ref().ok_or(Error::Silent)
+    }
+
+    /// Returns the connection to the pool. All statements have their answers.
+    fn give_back(&mut self) {
+        self.client = None;
+    }
+
+    /// Closes the connection, because late answers would delay its next user.
+    fn close(&mut self) {
+        drop(self.client.take().map(Object::take));
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let (Some(client), Ok(runtime)) = (self.client.take(), Handle::try_current()) else {
+            return;
+        };
+        let last = self.last;
+        runtime.spawn(async move {
+            if timeout(ANSWER, client.batch_execute(last)).await.is_err() {
+                drop(Object::take(client));
+            }
+        });
+    }
+}
+
 /// A transaction with a connection of its own. It is rolled back when dropped before its commit.
 pub struct Transaction {
-    /// `None` after the database did not answer in time.
-    client: Option<Object>,
+    lent: Lent,
     is_open: bool,
 }
 
@@ -250,15 +294,14 @@ impl Transaction {
         statements: &[Statement<'_>],
         last: &[Statement<'_>],
     ) -> Result<Vec<Vec<Row>>, Error> {
-        let client = self.client.as_ref().ok_or(Error::Silent)?;
+        let client = self.lent.client()?;
         let begin: &[Statement<'_>] = if self.is_open { &[] } else { &[("BEGIN", &[])] };
         self.is_open = true;
         let all = [begin, statements, last].concat();
         match timeout(ANSWER, query_all(client, &all)).await {
             Ok(answers) => Ok(answers?.split_off(begin.len())),
             Err(_) => {
-                // Closes the connection, because late answers would delay its next user.
-                drop(self.client.take().map(Object::take));
+                self.lent.close();
                 Err(Error::Silent)
             }
         }
@@ -266,12 +309,11 @@ impl Transaction {
 }
 
 impl Drop for Transaction {
-    /// Sends the rollback without waiting for it: later statements of the connection run after it.
     fn drop(&mut self) {
-        if let Some(client) = &self.client
-            && self.is_open
-        {
-            let _ = client.batch_execute("ROLLBACK").now_or_never();
+        if self.is_open {
+            self.lent.last = "ROLLBACK";
+        } else {
+            self.lent.give_back();
         }
     }
 }
