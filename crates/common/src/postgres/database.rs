@@ -1,6 +1,6 @@
 //! Settings of a database, connections outside the pool, and migrations.
 
-use std::{path::PathBuf, sync::OnceLock, time::Duration};
+use std::{path::PathBuf, pin::pin, sync::OnceLock, time::Duration};
 
 use deadpool_postgres::{BuildError, ClientWrapper};
 use refinery::{Runner, error::Kind};
@@ -27,6 +27,9 @@ use crate::{
 
 /// Pause before a migration that did not get a lock is retried.
 const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
+
+/// Interval of the warning that another process migrates the schema.
+const REPORT_TURN: Duration = Duration::from_secs(60);
 
 /// Maximum number of attempts of a migration that does not get a lock.
 const MIGRATION_ATTEMPTS: u32 = 120;
@@ -215,7 +218,7 @@ impl Database {
             "{LOST_CLIENT}; SELECT pg_advisory_lock(hashtext('{} migrations'))",
             self.service
         );
-        client.batch_execute(&lock).await.map_err(|error| self.failed(error))?;
+        take_turn(client.batch_execute(&lock)).await.map_err(|error| self.failed(error))?;
         let mut attempts = 1;
         loop {
             let migrated = migrations.run_async(&mut *client).await;
@@ -260,6 +263,17 @@ impl Database {
             Some(_) => OpenError::Database { setting, source },
             None => OpenError::Connect { setting, source },
         }
+    }
+}
+
+/// Waits for `lock`. Logs each minute that another process has it.
+async fn take_turn<T>(lock: impl Future<Output = T>) -> T {
+    let mut lock = pin!(lock);
+    loop {
+        if let Ok(locked) = timeout(REPORT_TURN, &mut lock).await {
+            return locked;
+        }
+        tracing::warn!("waiting until another process has migrated the schema");
     }
 }
 
