@@ -6,7 +6,7 @@
 use std::{
     io,
     net::{SocketAddr, ToSocketAddrs as _},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -39,7 +39,8 @@ pub struct Names {
 
 #[derive(Debug, Clone)]
 struct Lookup {
-    started: Instant,
+    /// When a thread began.
+    started: Arc<OnceLock<Instant>>,
     addresses: Shared<BoxFuture<'static, Found>>,
 }
 
@@ -66,22 +67,28 @@ impl Names {
     }
 
     fn start(&self, name: String) -> Lookup {
-        let aside = self.aside.clone();
+        let (aside, started) = (self.aside.clone(), Arc::<OnceLock<_>>::default());
+        let begun = Arc::clone(&started);
         let addresses = async move {
-            let found = aside.run(move || (name, 0).to_socket_addrs()).await;
+            let look_up = move || {
+                begun.get_or_init(Instant::now);
+                (name, 0).to_socket_addrs()
+            };
+            let found = aside.run(look_up).await;
             let found = found.map_err(io::Error::other).flatten();
             let found = found.map_err(|error| NameNotFound(Arc::new(error)))?;
             Ok(found.collect())
         };
-        Lookup { started: Instant::now(), addresses: addresses.boxed().shared() }
+        Lookup { started, addresses: addresses.boxed().shared() }
     }
 }
 
 impl Lookup {
     /// Whether it has not failed, and is not too old. An old one may hang, or nobody may have
-    /// waited for its end.
+    /// waited for its end. One that waits for a thread keeps its place.
     fn is_usable(&self) -> bool {
-        self.started.elapsed() < LIFETIME && !matches!(self.addresses.peek(), Some(Err(_)))
+        let is_old = self.started.get().is_some_and(|started| started.elapsed() >= LIFETIME);
+        !is_old && !matches!(self.addresses.peek(), Some(Err(_)))
     }
 }
 
@@ -135,20 +142,22 @@ mod tests {
     #[tokio::test]
     async fn an_old_look_up_is_not_used() {
         let names = names();
+        let old = Instant::now().checked_sub(LIFETIME).unwrap();
         for addresses in
             [async { Ok([].into()) }.boxed().shared(), std::future::pending().boxed().shared()]
         {
             let _ = addresses.clone().now_or_never();
-            let started = Instant::now();
-            names
-                .recent
-                .insert("localhost".into(), Lookup { started, addresses: addresses.clone() });
-            assert!(addresses.ptr_eq(&names.recent_lookup("localhost").addresses));
-            let started = started.checked_sub(LIFETIME).unwrap();
-            names
-                .recent
-                .insert("localhost".into(), Lookup { started, addresses: addresses.clone() });
-            assert!(!addresses.ptr_eq(&names.recent_lookup("localhost").addresses));
+            for (started, is_used) in
+                [(None, true), (Some(Instant::now()), true), (Some(old), false)]
+            {
+                let started = Arc::new(started.map_or_else(OnceLock::new, OnceLock::from));
+                let addresses = addresses.clone();
+                names
+                    .recent
+                    .insert("localhost".into(), Lookup { started, addresses: addresses.clone() });
+                let used = names.recent_lookup("localhost").addresses;
+                assert_eq!(used.ptr_eq(&addresses), is_used);
+            }
         }
     }
 
@@ -163,6 +172,7 @@ mod tests {
         }
         let mut waiting = names.resolve("localhost".parse().unwrap());
         assert!(waiting.as_mut().now_or_never().is_none());
+        assert!(names.recent_lookup("localhost").started.get().is_none());
         finish.send(()).unwrap();
         assert!(waiting.await.unwrap().next().is_some());
         long.await.unwrap().unwrap().unwrap();
