@@ -19,10 +19,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
         "authsvc",
         &[
             ("domain", ""),
-            (
-                "portal",
-                "domain metrics reqwest std::net std::sync::Mutex std::time::Instant tokio tracing",
-            ),
+            ("portal", "domain metrics reqwest std::sync::Mutex std::time::Instant tokio tracing"),
             ("limits", "config"),
             ("metrics", "domain axum prometheus std::sync::Mutex std::time::Instant"),
             ("http", "domain limits metrics portal axum prometheus tokio"),
