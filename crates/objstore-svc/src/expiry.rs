@@ -26,6 +26,11 @@ const EVERY: Duration = Duration::from_millis(250);
 /// If presences could not be extended for this time, clients may have been unable to connect.
 const OUTAGE: Duration = Duration::from_secs(2);
 
+/// Why objects of clients that are gone stay.
+#[derive(Debug, thiserror::Error)]
+#[error("presences could not be extended for {} s", .0.as_secs())]
+struct Late(Duration);
+
 pub(crate) struct Expiry {
     pub(crate) store: Store,
     pub(crate) connected: Arc<Connected>,
@@ -38,18 +43,28 @@ impl Expiry {
     pub(crate) async fn run(self) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let log = Outage::of("deleting expired objects");
+        let (log, slow) = (
+            Outage::of("deleting expired objects"),
+            Outage::of("deleting objects of gone clients"),
+        );
         let (mut kept, mut outage) = (Instant::now(), Instant::now());
+        let mut has_more = false;
         loop {
-            ticks.tick().await;
+            if !has_more {
+                ticks.tick().await;
+            }
+            // Before each write: it can take longer than the presences last.
             let keeping = self.keep_presences().await;
-            if !matches!(keeping, Ok(true)) || kept.elapsed() > OUTAGE {
+            let late = kept.elapsed();
+            if !matches!(keeping, Ok(true)) || late > OUTAGE {
                 outage = Instant::now();
             }
+            slow.observe(if late > OUTAGE { Err(Late(late)) } else { Ok(()) });
             kept = Instant::now();
             // A client that connects at the last moment is noticed at the next tick.
             let gone = outage.elapsed() > self.grace + 2 * EVERY;
             let expiring = self.store.expire(gone).await;
+            has_more = matches!(expiring, Ok(true));
             log.observe(keeping.and(expiring));
         }
     }

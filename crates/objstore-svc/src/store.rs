@@ -537,16 +537,17 @@ impl Store {
         })
     }
 
-    /// Deletes every object whose time has passed by the clock of the store, and if `gone` those
-    /// whose client is gone. Reads first, because a write locks the store.
-    pub(crate) async fn expire(&self, gone: bool) -> Result<(), StoreError> {
-        while let Some(now) = self.expiry_time().await?
-            && engine!(self, engine => engine.is_due(gone, now).await?)
-        {
+    /// Deletes objects whose time has passed by the clock of the store, and if `gone` those whose
+    /// client is gone: as many as one write can. Returns whether there were any. Reads first, because
+    /// a write locks the store.
+    pub(crate) async fn expire(&self, gone: bool) -> Result<bool, StoreError> {
+        let Some(now) = self.expiry_time().await? else { return Ok(false) };
+        let is_due = engine!(self, engine => engine.is_due(gone, now).await?);
+        if is_due {
             // An expiry is never refused.
             let _ = self.write(Write::Expire { gone, now }).await?;
         }
-        Ok(())
+        Ok(is_due)
     }
 
     /// The first presences after `after`, by their ends, that must be extended if their clients are
