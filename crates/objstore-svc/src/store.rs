@@ -621,10 +621,13 @@ impl Store {
 
     pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         // Read the memory before the database. A position is removed from memory only after its
-        // commit, so one of the two reads always finds it.
+        // commit, so one of the two reads always finds it. A failover between them may have lost
+        // what it acknowledges.
         let acknowledged = self.shared().positions().get(client);
         let mut state = engine!(self, engine => engine.client(client).await?);
-        state.position = state.position.max(acknowledged);
+        if acknowledged >= self.epoch().start {
+            state.position = state.position.max(acknowledged);
+        }
         Ok(state)
     }
 
