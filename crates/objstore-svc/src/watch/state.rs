@@ -233,9 +233,13 @@ impl State {
     }
 
     /// Wakes a socket as soon as the record of `revision` is dispatched, even if there is nothing to
-    /// send: the client has the state of this revision only then.
+    /// send: the client has the state of this revision only then. A paused stream is woken by the end
+    /// of the pause: until then it would find nothing to do again and again.
     pub(super) fn wake_at(&mut self, socket: usize, revision: Revision) {
         self.wake_no_more(socket);
+        if self.is_paused(socket) {
+            return;
+        }
         if revision <= self.head() {
             self.sockets[socket].wake.notify_one();
         } else {
@@ -558,10 +562,10 @@ impl State {
         records: &[Record],
         burst: &mut Vec<Frame>,
     ) -> Option<Revision> {
-        if self.is_paused(socket) {
+        let Socket { client, format, lost, .. } = self.sockets[socket];
+        if lost || self.is_paused(socket) {
             return None;
         }
-        let Socket { client, format, .. } = self.sockets[socket];
         let client = &self.clients[client];
         let dispatched = records.iter().take_while(|record| record.revision <= self.head());
         let mut cursor = None;

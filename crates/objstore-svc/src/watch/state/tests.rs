@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use uuid::Uuid;
 
 use super::*;
@@ -224,7 +225,7 @@ fn a_stream_pauses_before_the_record_of_new_rules_and_shows_an_older_place_until
     watches.begin(pattern(), 0);
     let known = ClientState { watches, ..known(0) };
     let events = stream(MessageFormat::Events);
-    let socket = fixture.state.attach(id(), known, &events, None).unwrap().socket;
+    let Attached { socket, wake, .. } = fixture.state.attach(id(), known, &events, None).unwrap();
     fixture.set();
     assert_eq!(fixture.drain(socket, 0), Some(1));
     let resumes_until = |fixture: &Fixture| fixture.state.resumes_until(socket);
@@ -250,8 +251,12 @@ fn a_stream_pauses_before_the_record_of_new_rules_and_shows_an_older_place_until
     );
     fixture.state.set_rules(rules(b"c"), soon);
     assert!(fixture.state.is_paused(socket));
+    fixture.state.wake_at(socket, 1);
+    assert!(wake.notified().now_or_never().is_none(), "there is nothing to do in the pause");
     assert!(!fixture.state.end_pause().is_empty(), "its record was missed");
     assert!(!fixture.state.is_paused(socket));
+    fixture.state.wake_at(socket, 1);
+    assert!(wake.notified().now_or_never().is_some());
 }
 
 #[test]
