@@ -1,11 +1,15 @@
 //! At-least-once delivery: acknowledgements, and repeated pushes.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use blackbox::{
-    objstore::{Client, Object, Service, Socket},
+    objstore::{Client, Key, Object, Service, Socket},
     process::DEADLINE,
 };
+use tokio::time::sleep;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use crate::fence::no_more_pushes;
@@ -51,6 +55,34 @@ async fn acknowledged_pushes_are_not_repeated() {
     socket.acknowledge().await;
     socket.close().await;
     no_more_pushes(&client, &mut client.socket().await).await;
+}
+
+#[tokio::test]
+async fn a_logout_while_pushes_are_sent_acknowledges_no_unsent_one() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let other_session = service.client_with(client.id()).await;
+    let key = Key::fresh();
+    client.watch(&key.named("")).await;
+    let value = format!(r#"{{"text":"{}"}}"#, "x".repeat(1000));
+    let names: Vec<_> = (0..20_000).map(|number| number.to_string()).collect();
+    for names in names.chunks(500) {
+        let sets = names.iter().map(|name| Object::new(&key.named(name), &*value).operation(""));
+        client.batch(&sets.collect::<Vec<_>>()).await;
+    }
+    let mut missing: BTreeSet<_> = names.into_iter().collect();
+    // The service waits for the client in the middle of a burst.
+    let mut socket = client.socket().await;
+    missing.remove(&socket.next_push().await.key.name);
+    sleep(Duration::from_secs(1)).await;
+    let _ = client.post("/logout", "").await.expect(204);
+    while let Ok(pushed) = socket.next_push_or_close().await {
+        missing.remove(&pushed.key.name);
+    }
+    let mut socket = other_session.socket().await;
+    while !missing.is_empty() {
+        missing.remove(&socket.next_push().await.key.name);
+    }
 }
 
 #[tokio::test]

@@ -189,7 +189,7 @@ fn run(
             () = until_session_ends(&app, &open) => CloseReason::LoggedOut,
             reason = push(&mut sink, &mut subscriber, &halves, &app) => reason,
         };
-        close(sink, reason, subscriber.cursor(), &halves, receiving).await;
+        close(sink, reason, &halves, receiving).await;
     }
 }
 
@@ -197,11 +197,9 @@ fn run(
 async fn close(
     mut sink: SplitSink<WebSocket, Message>,
     reason: CloseReason,
-    cursor: Revision,
     halves: &Halves,
     receiving: impl Future<Output = ()>,
 ) {
-    let unsent = matches!(reason, CloseReason::NoMemory);
     let (code, reason) = match reason {
         CloseReason::LoggedOut => (close_code::POLICY, "the session has ended"),
         CloseReason::Stopping => (close_code::AWAY, "the service is stopping"),
@@ -215,9 +213,8 @@ async fn close(
         CloseReason::Unresponsive => return,
     };
     // Only a pong acknowledges, so a last ping is sent. The client's close frame acknowledges
-    // nothing, because the client may have sent it before it received our messages. No ping is sent
-    // if a burst was dropped, because the pong would acknowledge that burst.
-    let ping = if unsent { None } else { halves.pings.add(cursor) };
+    // nothing, because the client may have sent it before it received our messages.
+    let ping = halves.pings.add(halves.sent());
     let closing = async {
         if let Some(payload) = ping {
             sink.feed(Message::Ping(payload)).await?;
@@ -246,6 +243,7 @@ async fn push(
     let mut memory = WriteMemory { budget: &app.socket_memory, longest: None, burst: None };
     let mut ping_at = Instant::now() + PING_EVERY;
     loop {
+        halves.have_sent(subscriber.cursor());
         let sent = tokio::select! {
             biased;
             () = app.shutdown.cancelled() => return CloseReason::Stopping,

@@ -44,8 +44,10 @@ pub(super) struct Halves {
     pub(super) pongs: PongFlush,
     /// The newest revision in a message. While current values are sent, it can exceed the cursor.
     shown: AtomicU64,
-    /// The cursor: everything up to this revision was sent.
+    /// The cursor of the last burst: everything up to this revision was sent, or is being sent.
     cursor: AtomicU64,
+    /// Everything up to this revision was sent.
+    sent: AtomicU64,
     /// The client has sent an acknowledgement that is malformed, or of a revision that no message
     /// has shown.
     pub(super) wrong_ack: Notify,
@@ -79,6 +81,7 @@ impl Halves {
             pongs: PongFlush::default(),
             shown: AtomicU64::new(0),
             cursor: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
             wrong_ack: Notify::new(),
         }
     }
@@ -89,6 +92,16 @@ impl Halves {
         let shown = burst.iter().map(|frame| frame.revision).max().unwrap_or(0);
         self.shown.fetch_max(shown.max(cursor), Ordering::Relaxed);
         self.cursor.store(cursor, Ordering::Relaxed);
+    }
+
+    /// Everything up to `cursor` was sent.
+    pub(super) fn have_sent(&self, cursor: Revision) {
+        self.sent.store(cursor, Ordering::Relaxed);
+    }
+
+    /// The revision up to which everything was sent. A burst may be dropped while it is sent.
+    pub(super) fn sent(&self) -> Revision {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Reads until the stream ends, also after a close frame, and records acknowledged revisions.
