@@ -74,6 +74,22 @@ async fn challenged_payments_can_be_captured_and_repeated() {
 }
 
 #[tokio::test]
+async fn answers_are_limited_as_attempts_are() {
+    // For test merchants, ten times as many.
+    let service = Service::with(&[("PAYMENTS_ATTEMPT_LIMIT", "1/1d")]).await;
+    let merchant = service.merchant().await;
+    let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
+    let other = service.open(&Link::to(&merchant)).await;
+    for _ in 0..10 {
+        let _ = answer(&service, &other, "confirm").await;
+    }
+    let _ = answer(&service, &other, "confirm").await.expect(429);
+    // The customer returns to the challenge and can answer it later.
+    assert_eq!(next(&answer(&service, &form, "confirm").await), form);
+    assert!(merchant.list("/transactions?limit=10").await.is_empty());
+}
+
+#[tokio::test]
 async fn cancelling_fails_the_payment() {
     let (service, _) = customer().await;
     for (card, _) in Card::CHALLENGED {

@@ -285,6 +285,9 @@ pub(super) async fn respond(
     let (answer, browser) = read.map_err(|invalid| visit.problem(invalid))?;
     visit.browser.use_field(browser);
     let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
+    if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
+        return rate_limited(&payments, &visit, Some(form), refused).await;
+    }
     let responded = match known(&payments, &visit, form).await? {
         Some((PaymentState::InFlight(pending_payment), true)) => {
             payments.respond(visit.attempt(address), pending_payment, answer).await
