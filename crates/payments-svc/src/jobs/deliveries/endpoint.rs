@@ -238,8 +238,15 @@ impl EndpointTask {
         }
         let store = &self.shared.store;
         let (after, to) = (self.undelivered.read_to(), *self.readable.borrow_and_update());
-        let to = store.event_after([after, to], self.slice).await?.unwrap_or(to);
-        let events = store.new_events(self.webhook.app, [after, to], PAGE).await?;
+        let (app, end) = (self.webhook.app, store.event_after([after, to], self.slice).await?);
+        // After a long time, most apps have none at all.
+        if end.is_some() && store.new_events(app, [after, to], 1).await?.is_empty() {
+            self.undelivered.read(to, None);
+            self.record_soon();
+            return Ok(());
+        }
+        let to = end.unwrap_or(to);
+        let events = store.new_events(app, [after, to], PAGE).await?;
         let is_last_page = events.len() < usize::from(PAGE);
         if !is_last_page {
             self.slice = (self.slice / 2).max(PAGE.into());
