@@ -201,11 +201,16 @@ impl Jobs {
         Ok(())
     }
 
+    async fn expire(&self) -> Result<(), NotificationError> {
+        let ended = self.payments.void_ended().await;
+        self.void_old().await?;
+        ended
+    }
+
     /// Voids the pending amounts of old transactions. Each transaction is checked once, because a
     /// pending amount never grows. A transaction that cannot be voided ends the run, and the next
     /// run begins with it.
-    async fn expire(&self) -> Result<(), NotificationError> {
-        self.payments.void_ended().await?;
+    async fn void_old(&self) -> Result<(), NotificationError> {
         loop {
             let expiring = self.store.old_transactions(self.authorization_ttl).await?;
             let mut through = None;

@@ -342,7 +342,10 @@ impl Store {
     /// Mails with a due attempt and their recipients, the longest overdue first: at most
     /// [`JOB_BATCH`].
     pub(crate) async fn due_mails(&self) -> Result<Vec<(Id, Option<Id>)>, StoreError> {
-        let sql = "SELECT id, \"user\" FROM mails WHERE due <= $1 ORDER BY due, id LIMIT $2";
+        let sql = "SELECT mails.id, \"user\" FROM mails LEFT JOIN users ON users.id = \"user\"
+                       LEFT JOIN receipts ON receipts.\"transaction\" = mails.object
+                   WHERE due <= $1 AND coalesce(users.email, receipts.email) IS NOT NULL
+                   ORDER BY due, mails.id LIMIT $2";
         let now = self.database_time().await?;
         let params = [now.param(), LIMIT];
         self.query_all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
