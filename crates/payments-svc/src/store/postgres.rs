@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use common::{
     batch::Runner,
     files::Files,
+    outage::Outage,
     postgres::{
         Base, CoalesceError, Coalesced, Database, Error, OpenError, Pool, Statement, query_all,
     },
@@ -41,8 +42,15 @@ const READERS: usize = 2;
 /// settled.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Interval between two checks whether these transactions have ended.
-const SETTLE_POLL: Duration = Duration::from_millis(1);
+/// Intervals between two checks whether these transactions have ended. Each is twice as long as the
+/// one before, up to the last.
+const FIRST_POLL: Duration = Duration::from_millis(1);
+const LAST_POLL: Duration = Duration::from_millis(50);
+
+/// Why the newest rows are not shown.
+#[derive(Debug, thiserror::Error)]
+#[error("a transaction of the database server is open since before {0}: newer rows wait")]
+struct Unsettled(Id);
 
 /// An ID, and a transaction number (`xid`). Once all database transactions up to this number have
 /// ended, none can add a row with this ID or a smaller one: a later database transaction draws a
@@ -117,6 +125,7 @@ pub(crate) struct Postgres {
     /// [`Self::timeline_changes`], and the greatest ID that is known to be settled since the last
     /// change; see [`Self::settle`].
     settled: Mutex<(u64, Id)>,
+    settling: Outage,
 }
 
 impl Postgres {
@@ -135,6 +144,7 @@ impl Postgres {
             snapshot: Coalesced::new(READERS, read),
             holder: Uuid::new_v4().to_string(),
             settled: Mutex::new((0, Id::MIN)),
+            settling: Outage::of("waiting for open transactions of the database server"),
             database,
         })
     }
@@ -221,6 +231,7 @@ impl Postgres {
         .await?;
         let (id, xid) = mark.ok_or(Error::NoRow)?;
         let xid = [Param::Text(xid.into())];
+        let mut poll = FIRST_POLL;
         loop {
             let mut has_settled = false;
             self.read(&[(HAS_SETTLED, &xid)], &mut |_, columns| {
@@ -237,13 +248,16 @@ impl Postgres {
                 }
                 if has_settled {
                     *newest = id.max(*newest);
+                    self.settling.succeeded();
                     return Ok(id);
                 }
                 if Instant::now() > deadline {
+                    self.settling.failed(Unsettled(id));
                     return Ok(*newest);
                 }
             }
-            sleep(SETTLE_POLL).await;
+            sleep(poll).await;
+            poll = (poll * 2).min(LAST_POLL);
         }
     }
 }
