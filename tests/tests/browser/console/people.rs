@@ -81,6 +81,10 @@ async fn the_list_scrolls_beside_the_editor_and_before_it_on_a_phone() {
         register(page).await;
         watch(page).await;
         page.until("$('#rows').children.length === 100").await;
+        // A row that moves under the pointer is not clicked.
+        let opens =
+            "[...document.querySelectorAll('#rows button')].map(({ dataset }) => dataset.open)";
+        page.until(&format!("{opens}.every((it, at, all) => !at || all[at - 1] < it)")).await;
         page.show_on(1280, "light").await;
         let place = "const place = (id) => $(id).getBoundingClientRect();";
         page.until("$('#list').scrollHeight > 2 * $('#list').clientHeight").await;
