@@ -121,12 +121,12 @@ pub(crate) fn router(
         .route("/merchants/{merchant}/people", get(people::show).post(people::invite))
         .route("/merchants/{merchant}/people/{user}/renew", post(people::renew))
         .route("/merchants/{merchant}/people/{user}/revoke", get(people::ask).post(people::revoke))
-        .route(
-            "/merchants/{merchant}/people/apps/{app}/revoke",
-            get(people::ask_app).post(people::revoke_app),
-        )
         .route("/merchants/{merchant}/developers", get(developers::list))
         .route("/merchants/{merchant}/developers/{app}", get(developers::show))
+        .route(
+            "/merchants/{merchant}/developers/{app}/revoke",
+            get(developers::ask_app).post(developers::revoke_app),
+        )
         .route("/merchants/{merchant}/developers/{app}/keys", post(developers::create))
         .route(
             "/merchants/{merchant}/developers/{app}/keys/{key}/revoke",

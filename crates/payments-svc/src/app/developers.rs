@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use payments_domain::{
-    App, Id, Webhook,
+    App, Id, PageQuery, Webhook,
     write::{KeyRow, KeyedRequest, WebhookRow},
 };
 
-use super::{error::Error, payments::Payments};
+use super::{error::Error, lists::List, payments::Payments};
 
 /// The time in which a browser repeats a request because its user has clicked twice.
 const DOUBLE_CLICK: Duration = Duration::from_secs(10);
@@ -16,17 +16,17 @@ impl Payments {
     /// The apps of a merchant, each with whether the user may manage its keys and webhooks.
     ///
     /// Decision: they serve all merchants of the app, so the user must be a member of each.
-    pub(crate) async fn apps_of_user(
-        &self,
-        user: Id,
-        merchant: Id,
-    ) -> Result<Vec<(App, bool)>, Error> {
-        Ok(self.store.apps_of_user(user, merchant, None).await?)
+    pub(crate) fn apps_of_user(&self, user: Id, merchant: Id) -> List<(App, bool)> {
+        self.list(move |store, PageQuery { limit, before, .. }| {
+            let range = [Id::MIN, before.unwrap_or(Id::MAX)];
+            store.apps_of_user((user, merchant), range, limit)
+        })
     }
 
     /// An app of the merchant, whose keys and webhooks the user may manage.
     pub(crate) async fn managed_app(&self, user: Id, merchant: Id, app: Id) -> Result<App, Error> {
-        let found = self.store.apps_of_user(user, merchant, Some(app)).await?.pop();
+        let store = self.store.clone();
+        let found = store.apps_of_user((user, merchant), [app, app.successor()], 1).await?.pop();
         let managed = found.filter(|(_, manages)| *manages);
         managed.map(|(app, _)| app).ok_or(Error::NotFound)
     }

@@ -3,8 +3,8 @@
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use payments_domain::{
-    ApiKeyDetails, ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant,
-    PageQuery, Payout, Transaction, TransactionTerms, Webhook, write::AttemptRow,
+    ApiKeyDetails, ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, MAX_PAGE_SIZE,
+    Merchant, PageQuery, Payout, Transaction, TransactionTerms, Webhook, write::AttemptRow,
 };
 
 use super::{access::Credentials, error::Error, payments::Payments};
@@ -17,7 +17,10 @@ pub(crate) type List<T> =
     Box<dyn Fn(PageQuery) -> BoxFuture<'static, Result<Vec<T>, StoreError>> + Send + Sync>;
 
 impl Payments {
-    fn list<T, F>(&self, read: impl Fn(Store, PageQuery) -> F + Send + Sync + 'static) -> List<T>
+    pub(super) fn list<T, F>(
+        &self,
+        read: impl Fn(Store, PageQuery) -> F + Send + Sync + 'static,
+    ) -> List<T>
     where
         F: Future<Output = Result<Vec<T>, StoreError>> + Send + 'static,
     {
@@ -132,7 +135,8 @@ impl Payments {
     /// What was done to the members of a merchant, and to the keys and webhooks of those of its apps
     /// that the user manages.
     pub(crate) async fn log(&self, user: Id, merchant: Id) -> Result<List<LogEntry>, Error> {
-        let apps = self.apps_of_user(user, merchant).await?.into_iter();
+        let all = PageQuery { limit: MAX_PAGE_SIZE, before: None, after: None };
+        let apps = self.apps_of_user(user, merchant)(all).await?.into_iter();
         let apps = apps.filter(|(_, manages)| *manages).map(|(app, _)| app.id);
         let owners: Vec<Id> = apps.chain([merchant]).collect();
         Ok(self.list(move |store, page_query| store.log(owners.clone(), page_query)))

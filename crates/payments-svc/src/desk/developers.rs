@@ -4,14 +4,14 @@ use std::{borrow::Cow, ops::Deref};
 
 use askama::Template;
 use axum::{
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::{FromRequest, FromRequestParts, RawQuery, Request},
     http::{StatusCode, request::Parts},
     response::{IntoResponse as _, Response},
 };
 use payments_domain::{
     ApiKey, ApiKeyDetails, App, Id, Name, Webhook,
-    actions::{CreateApiKey, DeleteApiKey},
-    write::ApiKeyRow,
+    actions::{CreateApiKey, DeleteApiKey, RevokeApp},
+    write::{ApiKeyRow, AppRow, MerchantApp},
 };
 use uuid::Builder;
 
@@ -19,10 +19,9 @@ use super::{
     Desk,
     confirm::ConfirmPage,
     form::{Form, key},
-    list::{PAGE, Page},
+    list::{PAGE, Page, before},
     path::{Ids, named},
     payments::time,
-    people::app_name,
     view::{self, Field},
     visitor::AtMerchant,
     webhooks::{self, Endpoint},
@@ -89,6 +88,12 @@ async fn managed(app: Result<Id, app::Error>, at: &AtMerchant) -> Result<App, ap
     at.payments().managed_app(at.user(), at.merchant.id, app?).await
 }
 
+/// The name of an app, or its ID if it has none.
+fn app_name(app: &App) -> String {
+    let name = app.name.as_ref().map(Name::as_str).filter(|name| !name.trim().is_empty());
+    name.map_or_else(|| app.id.to_string(), str::to_owned)
+}
+
 /// The page of an app, below that of the merchant.
 pub(super) fn app_page(app: &App) -> String {
     format!("/developers/{}", app.id)
@@ -99,7 +104,7 @@ pub(super) fn app_page(app: &App) -> String {
 struct DevelopersPage<'a> {
     at: &'a AtMerchant,
     /// Each with whether the user may manage it.
-    apps: &'a [(App, bool)],
+    apps: Page<(App, bool)>,
 }
 
 #[derive(Template)]
@@ -144,9 +149,26 @@ fn key_name(key: &ApiKeyDetails) -> String {
     key.name.as_ref().map_or_else(|| key.id.to_string(), |name| name.as_str().to_owned())
 }
 
-pub(super) async fn list(at: AtMerchant) -> Result<Response, Error> {
-    let apps = &*at.payments().apps_of_user(at.user(), at.merchant.id).await?;
+pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
+    let apps = at.payments().apps_of_user(at.user(), at.merchant.id);
+    let apps = Page::read(apps, before(query.as_deref()), PAGE, |(app, _)| app.id).await?;
     Ok(view::page(StatusCode::OK, &DevelopersPage { at: &at, apps }))
+}
+
+pub(super) async fn ask_app(at: AtMerchant, Ids([app]): Ids<1>) -> Result<Response, Error> {
+    let payments = at.payments();
+    let member = payments.row::<MerchantApp>(&(at.merchant.id, app)).await?;
+    member.ok_or(app::Error::NotFound)?;
+    let app = payments.row::<AppRow>(&app).await?.ok_or(app::Error::NotFound)?.app();
+    let language = at.language;
+    let (question, hint) = (language.remove(app_name(&app)), language.remove_hint());
+    let (at, action, back) = (&at, language.remove_button(), "/developers");
+    Ok(ConfirmPage { at, question, hint, action, back }.show())
+}
+
+pub(super) async fn revoke_app(Ids([app]): Ids<1>, form: Form) -> Result<Response, Error> {
+    form.write(RevokeApp { merchant: form.at.merchant.id, app }).await?;
+    Ok(form.at.at_merchant("/developers"))
 }
 
 pub(super) async fn show(at: AtApp) -> Result<Response, Error> {

@@ -1,14 +1,10 @@
-//! The people and apps of a merchant: who they are, invitations, and removing them.
+//! The people of a merchant: who they are, invitations, and removing them.
 
 use std::borrow::Cow;
 
 use askama::Template;
 use axum::{extract::RawQuery, http::StatusCode, response::Response};
-use payments_domain::{
-    App, Email, Name, User,
-    actions::{RevokeApp, RevokeUser},
-    write::{AppRow, MerchantApp, MerchantUser},
-};
+use payments_domain::{Email, User, actions::RevokeUser, write::MerchantUser};
 
 use super::{
     confirm::ConfirmPage,
@@ -29,7 +25,6 @@ use crate::{
 struct PeoplePage<'a> {
     at: &'a AtMerchant,
     people: &'a Page<Member>,
-    apps: &'a [App],
     /// What the user typed, if it is no address.
     wrong: Option<&'a str>,
     /// Why nothing was done.
@@ -57,12 +52,6 @@ impl PeoplePage<'_> {
     }
 }
 
-/// The name of an app, or its ID if it has none.
-pub(super) fn app_name(app: &App) -> String {
-    let name = app.name.as_ref().map(Name::as_str).filter(|name| !name.trim().is_empty());
-    name.map_or_else(|| app.id.to_string(), str::to_owned)
-}
-
 pub(super) async fn show(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
     page(&at, query.as_deref(), None, None).await
 }
@@ -76,13 +65,12 @@ async fn page(
     let (payments, merchant) = (at.payments(), at.merchant.id);
     let people =
         &Page::read(payments.users(merchant), before(query), PAGE, |member| member.id).await?;
-    let apps = &*Page::read(payments.apps(merchant), None, PAGE, |app| app.id).await?.items;
     let status = match (wrong, &refusal) {
         (None, None) => StatusCode::OK,
         (Some(_), _) => StatusCode::BAD_REQUEST,
         (None, Some(_)) => StatusCode::CONFLICT,
     };
-    Ok(view::page(status, &PeoplePage { at, people, apps, wrong, refusal }))
+    Ok(view::page(status, &PeoplePage { at, people, wrong, refusal }))
 }
 
 fn back(at: &AtMerchant) -> Response {
@@ -130,20 +118,4 @@ pub(super) async fn revoke(Ids([user]): Ids<1>, form: Form) -> Result<Response, 
             Ok(if user == at.user() { at.redirect("") } else { back(at) })
         }
     }
-}
-
-pub(super) async fn ask_app(at: AtMerchant, Ids([app]): Ids<1>) -> Result<Response, Error> {
-    let payments = at.payments();
-    let member = payments.row::<MerchantApp>(&(at.merchant.id, app)).await?;
-    member.ok_or(app::Error::NotFound)?;
-    let app = payments.row::<AppRow>(&app).await?.ok_or(app::Error::NotFound)?.app();
-    let language = at.language;
-    let (question, hint) = (language.remove(app_name(&app)), language.remove_hint());
-    let (at, action, back) = (&at, language.remove_button(), "/people");
-    Ok(ConfirmPage { at, question, hint, action, back }.show())
-}
-
-pub(super) async fn revoke_app(Ids([app]): Ids<1>, form: Form) -> Result<Response, Error> {
-    form.write(RevokeApp { merchant: form.at.merchant.id, app }).await?;
-    Ok(back(&form.at))
 }

@@ -132,23 +132,23 @@ impl Store {
         self.query_one(&sql, &[user.param(), merchant.param()], Merchant::of_row).await
     }
 
-    /// The apps of a merchant, newest first, or this one. Each with whether the user is a member of
-    /// all merchants of the app.
+    /// The apps of a merchant from this ID on and before the second, newest first. Each with whether
+    /// the user is a member of all merchants of the app.
     pub(crate) async fn apps_of_user(
-        &self,
-        user: Id,
-        merchant: Id,
-        app: Option<Id>,
+        self,
+        (user, merchant): (Id, Id),
+        [from, before]: [Id; 2],
+        limit: u32,
     ) -> Result<Vec<(App, bool)>, StoreError> {
-        let condition = if app.is_some() { "AND apps.id = $3" } else { "" };
         let sql = format!(
             "SELECT {}, {MANAGES} FROM merchant_apps JOIN apps ON apps.id = merchant_apps.app
-             WHERE merchant_apps.merchant = $2 {condition}
-             ORDER BY merchant_apps.app DESC LIMIT {MAX_PAGE_SIZE}",
+             WHERE merchant_apps.merchant = $2 AND merchant_apps.app >= $3
+                 AND merchant_apps.app < $4
+             ORDER BY merchant_apps.app DESC LIMIT $5",
             App::of("apps")
         );
-        let mut params = vec![user.param(), merchant.param()];
-        params.extend(app.as_ref().map(Id::param));
+        let limit = Param::Int(limit.into());
+        let params = [user.param(), merchant.param(), from.param(), before.param(), limit];
         self.query_all(&sql, &params, |columns| Ok((App::read(columns)?, columns.read()?))).await
     }
 

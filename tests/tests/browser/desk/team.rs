@@ -51,8 +51,8 @@ async fn members_work_without_a_program() {
             page.until("$('.rows')").await;
 
             page.go(&at("/developers")).await;
-            shows("$('.rows a')").await;
-            page.click(".rows a").await;
+            shows("$('.rows a.what')").await;
+            page.click(".rows a.what").await;
             shows("$('fieldset')").await;
             page.write("[name=name]", "Server").await;
             page.click("form[action$=keys] button").await;

@@ -178,7 +178,7 @@ async fn an_app_of_other_merchants_is_managed_by_their_members_only() {
     let link = invited(&server, &other, &ann).await;
     let page = browser.get(&at(&merchant, "")).await;
     assert!(page.text.contains("shops of which you are not a member"), "{page:?}");
-    assert!(!page.text.contains(&app), "{page:?}");
+    assert!(!page.text.contains(&format!("{app}\"")), "{page:?}");
     for (method, path) in &pages {
         let page = browser.send(method.clone(), path, &[url, ("from", "2026-01-01")]).await;
         assert_eq!(page.status, 404, "{method} {path}");
@@ -199,6 +199,28 @@ async fn an_app_of_other_merchants_is_managed_by_their_members_only() {
 }
 
 #[tokio::test]
+async fn apps_are_listed_page_by_page() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let merchant = named(&service, "Corner shop").await;
+    let (mut browser, _) = joined(&server, &service, &merchant).await;
+    for _ in 0..50 {
+        merchant.add(&service.app().await).await;
+    }
+    let list = format!("/merchants/{}/developers", merchant.id);
+    let first = browser.get(&list).await;
+    assert_eq!(first.text.matches("/revoke\"").count(), 50);
+    let (_, rest) = first.text.split_once("href=\"?before=").unwrap();
+    let (before, _) = rest.split_once('"').unwrap();
+    // The first app is the oldest.
+    let last = browser.get(&format!("{list}?before={before}")).await;
+    assert_eq!(last.text.matches("/revoke\"").count(), 1, "{last:?}");
+    assert!(last.text.contains(&format!("{list}/{}/revoke", merchant.app.id)), "{last:?}");
+    assert!(!last.text.contains("?before="), "{last:?}");
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
 async fn people_keys_and_webhooks_need_a_fresh_code() {
     let server = MailServer::start().await;
     let service = start(&server).await;
@@ -212,8 +234,14 @@ async fn people_keys_and_webhooks_need_a_fresh_code() {
     browser.desk = Browser::at(&service).desk;
     for (section, rests) in [
         ("people", vec![String::new(), format!("/{id}/renew"), format!("/{id}/revoke")]),
-        ("people", vec![format!("/apps/{app}/revoke")]),
-        ("developers", vec![format!("/{app}/keys"), format!("/{app}/keys/{app}/revoke")]),
+        (
+            "developers",
+            vec![
+                format!("/{app}/revoke"),
+                format!("/{app}/keys"),
+                format!("/{app}/keys/{app}/revoke"),
+            ],
+        ),
         ("developers", vec![format!("/{app}/webhooks"), format!("/{app}/webhooks/{webhook}")]),
         (
             "developers",

@@ -96,8 +96,9 @@ async fn members_invite_renew_and_remove() {
     assert_eq!(third.post(&path, &form).await.location.as_deref(), Some("/"));
     assert_eq!(third.merchants().await, None);
 
-    let app = format!("{people}/apps/{}/revoke", merchant.app.id);
-    assert!(left.get(&people).await.text.contains(&app));
+    let developers = format!("/merchants/{}/developers", merchant.id);
+    let app = format!("{developers}/{}/revoke", merchant.app.id);
+    assert!(left.get(&developers).await.text.contains(&app));
     assert!(left.get(&app).await.text.contains("ends at once"));
     assert_eq!(left.post(&app, &[("key", "4")]).await.status, 303);
     let _ = merchant.get("").await.expect(403);
@@ -115,16 +116,19 @@ async fn strangers_change_no_people() {
     let id = user(&other, &ann).await;
     let own = format!("/merchants/{}/people", merchant.id);
     let foreign = format!("/merchants/{}/people", other.id);
+    let app = |merchant: &Merchant| {
+        format!("/merchants/{}/developers/{}/revoke", merchant.id, other.app.id)
+    };
     for (method, path) in [
         (Method::GET, foreign.clone()),
         (Method::POST, foreign.clone()),
         (Method::POST, format!("{foreign}/{id}/renew")),
         (Method::POST, format!("{foreign}/{id}/revoke")),
-        (Method::POST, format!("{foreign}/apps/{}/revoke", other.app.id)),
+        (Method::POST, app(&other)),
         (Method::GET, format!("{own}/{id}/revoke")),
         (Method::POST, format!("{own}/{id}/renew")),
         (Method::GET, format!("{own}/x/revoke")),
-        (Method::GET, format!("{own}/apps/{}/revoke", other.app.id)),
+        (Method::GET, app(&merchant)),
     ] {
         let page = browser.send(method.clone(), &path, &[("email", "bob@shop.example")]).await;
         assert_eq!(page.status, 404, "{method} {path}");
@@ -151,7 +155,8 @@ async fn the_log_says_what_happened_and_who_did_it() {
         (at(&format!("{app}/keys")), vec![("name", "Server")]),
         (at(&format!("{app}/webhooks")), vec![("url", "https://shop.example/")]),
     ] {
-        assert!(browser.post(&path, &form).await.status < 400, "{path}");
+        let page = browser.post(&path, &form).await;
+        assert!(page.status < 400, "{path}: {page:?}");
     }
     let form = [("key", "1")];
     for action in ["renew", "revoke"] {
