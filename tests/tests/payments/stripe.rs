@@ -9,7 +9,7 @@ use blackbox::{
         stripe::{Delivery, Fault, Request},
         stripe_event,
     },
-    process::DEADLINE,
+    process::{self, DEADLINE},
 };
 use futures_util::future::join_all;
 use reqwest::{Method, Url};
@@ -525,6 +525,25 @@ async fn lost_answers_to_one_of_several_captures_capture_once() {
         sent(&service).await;
     }
     assert_eq!(stripe.books(only_intent(&stripe)["id"].as_str().unwrap()).captured, 800);
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn a_capture_that_becomes_the_last_one_before_its_repeat_is_made_once() {
+    let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
+    stripe.offer_multicapture();
+    for captured in [200, 600] {
+        let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+        let before = stripe.requests("POST", "/capture").len();
+        stripe.fail("POST", "/capture", Fault::Silence, 1);
+        paid.capture(captured).await;
+        process::until(async || stripe.requests("POST", "/capture").len() > before).await;
+        paid.void(1000 - captured).await;
+        sent(&service).await;
+        let intent = stripe.payment_intents().pop().unwrap();
+        assert_eq!(stripe.books(intent["id"].as_str().unwrap()).captured, captured);
+        assert_eq!(paid.fetch().await["capturedAmount"], captured);
+    }
     service.stop().await.agrees().await;
 }
 

@@ -5,8 +5,8 @@
 //!    always ask for the outcome by the ID.
 //! 2. **A payment is authorized once.** The idempotency key of the payment creates one PaymentIntent,
 //!    and Stripe confirms, captures and cancels a PaymentIntent once. These three need no
-//!    idempotency key: for a key, Stripe repeats even an error of its own. A capture that others may
-//!    follow needs one, because Stripe would capture again.
+//!    idempotency key: for a key, Stripe repeats even an error of its own. One of several captures
+//!    needs one, because Stripe would capture again.
 //! 3. **Stripe forgets idempotency keys after a day**, and a job repeats refunds and captures for
 //!    longer. So each carries its key as metadata, and the connector looks for it before it repeats
 //!    what Stripe would do again.
@@ -323,15 +323,19 @@ impl Stripe {
             .with("metadata[capture]", key);
         let mut form = with_suffix(form, entry.descriptor.as_ref());
         let find = || self.find_intent(id, |found| found.is_captured_by(key));
-        let may_be_followed = !entry.captures_once && !entry.is_last;
-        if may_be_followed {
+        let mut once = None;
+        if !entry.captures_once {
             if find().await?.is_some() {
                 return Ok(());
             }
-            form = form.with("final_capture", "false");
+            // At a repeat, it can have become the last one. Stripe refuses a key with another form.
+            let suffix = if entry.is_last { "-final" } else { "" };
+            once = Some(format!("{key}{suffix}"));
+            if !entry.is_last {
+                form = form.with("final_capture", "false");
+            }
         }
-        let once = may_be_followed.then_some(key);
-        match self.client.post(&intent(id, "/capture"), form, once, find).await {
+        match self.client.post(&intent(id, "/capture"), form, once.as_deref(), find).await {
             Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
                 let is_repeat = self.payment_intent(id).await?.is_captured_by(key);
                 if is_repeat { Ok(()) } else { Err(StripeError::Refused(refusal)) }
@@ -344,8 +348,11 @@ impl Stripe {
     async fn release(&self, id: &str) -> Result<(), StripeError> {
         match self.cancel(id).await {
             Err(StripeError::Refused(refusal)) if refusal.code == UNEXPECTED_STATE => {
-                let is_repeat = self.payment_intent(id).await?.is_released();
-                if is_repeat { Ok(()) } else { Err(StripeError::Refused(refusal)) }
+                let found = self.payment_intent(id).await?;
+                if found.status == Status::Processing {
+                    return Err(StripeError::Processing);
+                }
+                if found.is_released() { Ok(()) } else { Err(StripeError::Refused(refusal)) }
             }
             canceled => canceled.map(drop),
         }

@@ -124,8 +124,8 @@ impl PaymentIntent {
     /// Whether the capture with this key was carried out. It is the last one: captures of a payment
     /// are sent one after the other.
     pub(super) fn is_captured_by(&self, key: &str) -> bool {
-        matches!(self.status, Status::Succeeded | Status::RequiresCapture)
-            && self.metadata.capture.as_deref() == Some(key)
+        let may_be = [Status::Succeeded, Status::RequiresCapture, Status::Canceled];
+        may_be.contains(&self.status) && self.metadata.capture.as_deref() == Some(key)
     }
 
     /// Whether nothing can be captured any more.
