@@ -203,17 +203,18 @@ impl Limits {
     /// Checks whether a customer may use a card. The limits of the address and the merchant count
     /// only declines, because many people may share an address. A decline is known only after the
     /// attempt, so concurrent attempts can exceed these limits. The limit of a card is strict: each
-    /// attempt counts when it begins.
+    /// attempt counts when it begins. It needs the number of the card.
     pub(crate) fn admit(
         &self,
         customer: &Customer,
-        card: &CardNumber,
-    ) -> Result<Admitted, Refused> {
+        card: Option<&CardNumber>,
+    ) -> Result<Option<Admitted>, Refused> {
         let limits = self.for_mode(customer.test);
         limits.declines.check((customer.merchant, customer.address))?;
         limits.merchants.check(customer.merchant)?;
+        let Some(card) = card else { return Ok(None) };
         let card = self.hash.of(card.expose().as_bytes());
-        limits.cards.reserve(card).map(Admitted)
+        limits.cards.reserve(card).map(|card| Some(Admitted(card)))
     }
 
     /// Counts a decline for the address and the merchant.
@@ -292,8 +293,10 @@ mod tests {
     }
 
     fn decline(limits: &Limits, customer: &Customer, card: &CardNumber) -> Result<(), Refused> {
-        let admitted = limits.admit(customer, card)?;
-        admitted.declined(ProcessingError::DECLINED);
+        let admitted = limits.admit(customer, Some(card))?;
+        if let Some(admitted) = admitted {
+            admitted.declined(ProcessingError::DECLINED);
+        }
         limits.declined(customer, ProcessingError::DECLINED);
         Ok(())
     }
@@ -314,6 +317,7 @@ mod tests {
         let payer = customer(1, false, 1);
         assert!((0..2).all(|_| decline(&limits, &payer, &card(1)).is_ok()));
         assert!(decline(&limits, &payer, &card(2)).is_err());
+        assert!(limits.admit(&payer, None).is_err(), "the number is unknown");
         for other in [customer(2, false, 1), customer(1, false, 2), customer(1, true, 1)] {
             assert!(decline(&limits, &other, &card(1)).is_ok(), "{other:?}");
         }
@@ -333,14 +337,14 @@ mod tests {
     fn a_card_attempt_counts_in_flight_and_after_a_decline() {
         let limits = limits("off", "2/1h");
         let payer = customer(1, false, 1);
-        let both = (limits.admit(&payer, &card(1)), limits.admit(&payer, &card(1)));
+        let both = (limits.admit(&payer, Some(&card(1))), limits.admit(&payer, Some(&card(1))));
         assert!(both.0.is_ok() && both.1.is_ok());
-        assert!(limits.admit(&customer(2, false, 2), &card(1)).is_err(), "at any merchant");
-        assert!(limits.admit(&payer, &card(2)).is_ok());
+        assert!(limits.admit(&customer(2, false, 2), Some(&card(1))).is_err(), "at any merchant");
+        assert!(limits.admit(&payer, Some(&card(2))).is_ok());
         drop(both);
-        assert!((0..10).all(|_| limits.admit(&payer, &card(1)).is_ok()), "approved");
+        assert!((0..10).all(|_| limits.admit(&payer, Some(&card(1))).is_ok()), "approved");
         assert!((0..2).all(|_| decline(&limits, &payer, &card(1)).is_ok()));
-        assert!(limits.admit(&payer, &card(1)).is_err());
+        assert!(limits.admit(&payer, Some(&card(1))).is_err());
     }
 
     #[test]
@@ -349,11 +353,11 @@ mod tests {
         let payer = customer(1, false, 1);
         for error in [ProcessingError::MAY_NOT_CREATE, ProcessingError::TRY_AGAIN] {
             for _ in 0..5 {
-                limits.admit(&payer, &card(1)).unwrap().declined(error);
+                limits.admit(&payer, Some(&card(1))).unwrap().unwrap().declined(error);
                 limits.declined(&payer, error);
             }
         }
-        assert!(limits.admit(&payer, &card(1)).is_ok());
+        assert!(limits.admit(&payer, Some(&card(1))).is_ok());
     }
 
     #[test]

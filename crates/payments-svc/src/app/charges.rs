@@ -165,10 +165,11 @@ impl Payments {
         let Charge { actor, payment, card, source, keeps_card, test, origin, .. } = charge;
         let Charge { link, return_url, receipt, .. } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
-        let admitted = match &source {
-            CardSource::Card(details) => self.declines.admit(attempt, &details.number)?,
+        let number = match &source {
+            CardSource::Card(details) => Some(&details.number),
             CardSource::Token(_) | CardSource::Reference(_) => None,
         };
+        let admitted = self.declines.admit(attempt, number)?;
         let payments = Arc::clone(self);
         let paying = self.spawn(async move {
             let _permit = permit;
@@ -262,7 +263,7 @@ impl Payments {
     ) -> Result<AcquirerOutcome, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
         let attempt = Attempt { merchant: merchant.id, test: merchant.details.test, origin };
-        let admitted = self.declines.admit(attempt, &card.number)?;
+        let admitted = self.declines.admit(attempt, Some(&card.number))?;
         // The check is not stored, so its key is not used again.
         let (acquirer, key) = (self.acquirer_of(merchant), AcquirerKey::Request(rand::random()));
         let request = AuthorizationRequest {

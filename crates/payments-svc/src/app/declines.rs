@@ -71,14 +71,15 @@ impl Declines {
         Arc::clone(&self.limits)
     }
 
-    /// Checks the limits before an attempt with a card that was typed in. A merchant's server is
-    /// not limited.
+    /// Checks the limits before an attempt with a card. The number is known if it was typed in here. A
+    /// merchant's server is not limited.
     pub(super) fn admit(
         &self,
         attempt: Attempt,
-        card: &CardNumber,
+        card: Option<&CardNumber>,
     ) -> Result<Option<Admitted>, Refused> {
-        attempt.customer().map(|customer| self.limits.admit(&customer, card)).transpose()
+        let Some(customer) = attempt.customer() else { return Ok(None) };
+        self.limits.admit(&customer, card)
     }
 
     /// Counts and logs a decline. `admitted` comes from [`Self::admit`].
