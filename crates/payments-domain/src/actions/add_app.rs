@@ -26,7 +26,7 @@ impl Action for AddApp {
             return Err(Rejection::NoSuchApp);
         }
         if !batch.rows.merchant_apps.contains(&(merchant, app)) {
-            batch.rows.merchant_apps.insert(MerchantApp { merchant, app, test });
+            batch.rows.merchant_apps.insert(MerchantApp { merchant, app, test, creator: false });
             batch.log(merchant, LogKind::AppAdded, app);
         }
         Ok(())

@@ -34,7 +34,7 @@ impl Action for CreateMerchant {
         for shard in 0..batch.loaded.shards {
             batch.rows.balances.insert(Balance { merchant: id, shard, minor: 0 });
         }
-        batch.rows.merchant_apps.insert(MerchantApp { merchant: id, app, test });
+        batch.rows.merchant_apps.insert(MerchantApp { merchant: id, app, test, creator: true });
         Ok(merchant)
     }
 }

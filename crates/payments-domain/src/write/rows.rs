@@ -142,6 +142,8 @@ row! {
             /// A copy from the merchant, because an index on it has the order of the list of
             /// merchants.
             test: bool = "test",
+            /// Whether the app has created the merchant.
+            creator: bool = "creator",
         }
     }
 }

@@ -137,6 +137,7 @@ CREATE TABLE merchant_apps (
     merchant bytea NOT NULL,
     app bytea NOT NULL,
     test boolean NOT NULL, -- as the merchant
+    creator boolean NOT NULL, -- the app has created the merchant
     PRIMARY KEY (merchant, app)
 );
 CREATE INDEX merchants_of_apps ON merchant_apps (app, merchant);

@@ -91,6 +91,7 @@ CREATE TABLE merchant_apps (
     merchant BLOB NOT NULL,
     app BLOB NOT NULL,
     test INTEGER NOT NULL, -- as the merchant
+    creator INTEGER NOT NULL, -- the app has created the merchant
     PRIMARY KEY (merchant, app)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX merchants_of_apps ON merchant_apps (app, merchant);

@@ -31,6 +31,7 @@ impl Payments {
     /// Captures younger than `payout_delay` are not paid yet.
     pub(crate) async fn overview(
         &self,
+        user: Id,
         merchant: &Merchant,
         payout_delay: Duration,
     ) -> Result<Overview, Error> {
@@ -56,7 +57,7 @@ impl Payments {
             next_payout: merchant.balance.saturating_sub(held.max(0)).max(0),
             disputes: store.disputes_by_due_date(id, first, ITEMS).await?,
             refused,
-            webhooks: store.disabled_webhooks(id).await?,
+            webhooks: store.disabled_webhooks(user, id).await?,
             days: days.map(|day| (day, totals.get(&day).copied().unwrap_or(0))).collect(),
         })
     }

@@ -17,11 +17,13 @@ use super::{
 const IS_MEMBER: &str = "EXISTS (SELECT 1 FROM merchant_users
      WHERE merchant_users.\"user\" = users.id AND accepted IS NOT NULL)";
 
-/// A column: whether the user `$1` is a member of every merchant of an app.
-const MANAGES: &str = "NOT EXISTS (SELECT 1 FROM merchant_apps AS every
+/// A column: whether the user `$1` is a member of every merchant of an app, which has created one of
+/// them. Otherwise, anybody could add an app without merchants to theirs, and take a key of it.
+pub(super) const MANAGES: &str = "NOT EXISTS (SELECT 1 FROM merchant_apps AS every
      WHERE every.app = apps.id AND NOT EXISTS (SELECT 1 FROM merchant_users
          WHERE merchant_users.merchant = every.merchant AND merchant_users.\"user\" = $1
-             AND accepted IS NOT NULL))";
+             AND accepted IS NOT NULL))
+     AND EXISTS (SELECT 1 FROM merchant_apps AS own WHERE own.app = apps.id AND own.creator)";
 
 /// What somebody has done, with names.
 pub(crate) struct LogEntry {

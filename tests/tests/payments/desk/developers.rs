@@ -199,6 +199,28 @@ async fn an_app_of_other_merchants_is_managed_by_their_members_only() {
 }
 
 #[tokio::test]
+async fn the_overview_shows_only_webhooks_that_the_user_manages() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let (merchant, other) = (named(&service, "Corner shop").await, named(&service, "Other").await);
+    let _webhook = merchant.app.webhook().await;
+    let (mut browser, _) = joined(&server, &service, &merchant).await;
+    let place = service.stop().await;
+    assert_eq!(place.change("UPDATE webhooks SET disabled = 'failures'"), 1);
+    let service = place.start().await;
+    browser.desk = Browser::at(&service).desk;
+    let overview = format!("/merchants/{}", merchant.id);
+    assert!(browser.get(&overview).await.text.contains("Disabled webhooks"));
+    let _ = other
+        .app
+        .at(&service)
+        .post(&format!("/merchants/{}/apps", other.id), &json!({ "appId": merchant.app.id }))
+        .await
+        .expect(201);
+    assert!(!browser.get(&overview).await.text.contains("Disabled webhooks"));
+}
+
+#[tokio::test]
 async fn apps_are_listed_page_by_page() {
     let server = MailServer::start().await;
     let service = start(&server).await;
@@ -216,6 +238,9 @@ async fn apps_are_listed_page_by_page() {
     let last = browser.get(&format!("{list}?before={before}")).await;
     assert_eq!(last.text.matches("/revoke\"").count(), 1, "{last:?}");
     assert!(last.text.contains(&format!("{list}/{}/revoke", merchant.app.id)), "{last:?}");
+    // Only the app that has created the merchant is managed by its members.
+    assert!(last.text.contains(&format!("{list}/{}\"", merchant.app.id)), "{last:?}");
+    assert_eq!(first.text.matches("shops of which you are not a member").count(), 50);
     assert!(!last.text.contains("?before="), "{last:?}");
     service.stop().await.agrees().await;
 }
