@@ -177,7 +177,7 @@ pub(super) async fn pay(
     body.wipe();
     visit.browser.use_field(typed.browser);
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
-        return rate_limited(&payments, &visit, visit.form, refused).await;
+        return rate_limited(&payments, &visit, refused).await;
     }
     let (Some(due), Some(form)) = (visit.due, visit.form) else { return Ok(visit.redirect(None)) };
     let (is_old, has_expired) = (form.is_expired(), visit.link.has_expired(now()));
@@ -199,7 +199,7 @@ pub(super) async fn pay(
             let charge = Charge { receipt: typed.receipt(&payments, &visit), ..charge };
             match payments.charge(charge, Some(visit.idempotency_key(form))).await {
                 Err(refused @ app::Error::RateLimited(_)) => {
-                    rate_limited(&payments, &visit, Some(form), refused).await
+                    rate_limited(&payments, &visit, refused).await
                 }
                 // 3-D Secure. This page stays in the history of the browser. So it gets the address
                 // that never continues to the shop.
@@ -215,10 +215,9 @@ pub(super) async fn pay(
 async fn rate_limited(
     payments: &Payments,
     visit: &Visit,
-    form: Option<FormToken>,
     refused: app::Error,
 ) -> Result<Response, Problem> {
-    match form {
+    match visit.form {
         Some(form) if known(payments, visit, form).await?.is_some() => {
             outcome(payments, visit, form).await
         }
@@ -286,7 +285,7 @@ pub(super) async fn respond(
     visit.browser.use_field(browser);
     let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
-        return rate_limited(&payments, &visit, Some(form), refused).await;
+        return rate_limited(&payments, &visit, refused).await;
     }
     let responded = match known(&payments, &visit, form).await? {
         Some((PaymentState::InFlight(pending_payment), true)) => {
@@ -311,7 +310,7 @@ pub(super) async fn returned(
     visit.browser.use_field(browser.unwrap_or_default());
     let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
-        return rate_limited(&payments, &visit, Some(form), refused).await;
+        return rate_limited(&payments, &visit, refused).await;
     }
     let responded = match known(&payments, &visit, form).await? {
         Some((PaymentState::InFlight(pending_payment), _)) => {
