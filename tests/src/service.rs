@@ -199,10 +199,10 @@ impl<P: Program> Stopped<P> {
 
     /// Runs a statement of SQL that changes no rows.
     pub fn define(&self, sql: &str) {
-        let _output = match &self.database {
-            Some(database) => database.run(sql),
-            None => self.file().execute(sql, []).map(|_| String::new()).expect("valid SQL"),
-        };
+        match &self.database {
+            Some(database) => drop(database.run(sql)),
+            None => self.file().execute_batch(sql).expect("valid SQL"),
+        }
     }
 
     /// Makes the database run a statement after each event, such as `INSERT ON table`.

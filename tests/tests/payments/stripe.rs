@@ -9,7 +9,7 @@ use blackbox::{
         stripe::{Delivery, Fault, Request},
         stripe_event,
     },
-    process::{self, DEADLINE},
+    process::DEADLINE,
 };
 use futures_util::future::join_all;
 use reqwest::{Method, Url};
@@ -537,7 +537,7 @@ async fn a_capture_that_becomes_the_last_one_before_its_repeat_is_made_once() {
         let before = stripe.requests("POST", "/capture").len();
         stripe.fail("POST", "/capture", Fault::Silence, 1);
         paid.capture(captured).await;
-        process::until(async || stripe.requests("POST", "/capture").len() > before).await;
+        until(async || stripe.requests("POST", "/capture").get(before).cloned()).await;
         paid.void(1000 - captured).await;
         sent(&service).await;
         let intent = stripe.payment_intents().pop().unwrap();

@@ -211,12 +211,7 @@ async fn the_overview_shows_only_webhooks_that_the_user_manages() {
     browser.desk = Browser::at(&service).desk;
     let overview = format!("/merchants/{}", merchant.id);
     assert!(browser.get(&overview).await.text.contains("Disabled webhooks"));
-    let _ = other
-        .app
-        .at(&service)
-        .post(&format!("/merchants/{}/apps", other.id), &json!({ "appId": merchant.app.id }))
-        .await
-        .expect(201);
+    other.by(&other.app.at(&service)).add(&merchant.app).await;
     assert!(!browser.get(&overview).await.text.contains("Disabled webhooks"));
 }
 
