@@ -30,7 +30,7 @@ use sql::group;
 use super::{
     acquirer_key::{AcquirerKey, RequestDigest},
     actor::Actor,
-    api_key::MAX_API_KEYS,
+    api_key::{ApiKeyDigest, MAX_API_KEYS},
     event::TraceBytes,
     evidence::AnswerError,
     id::Id,
@@ -66,12 +66,39 @@ pub use sql::{Group, Row};
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]
 pub struct Write {
-    /// Events name the actor.
-    pub actor: Actor,
+    pub by: By,
     /// The trace of the request that writes.
     pub trace: Option<TraceBytes>,
     pub action: Box<dyn AnyAction>,
     pub keyed: Option<KeyedRequest>,
+}
+
+/// Who writes. Events name the actor.
+#[derive(Debug, Clone, Copy)]
+pub struct By {
+    pub actor: Actor,
+    /// Checked in the batch: it may have been revoked since the request began.
+    pub access: Option<Access>,
+}
+
+/// The access of an app to its own resources, and to those of a merchant.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    pub app: Id,
+    pub key: ApiKeyDigest,
+    pub merchant: Option<Id>,
+}
+
+impl From<Actor> for By {
+    fn from(actor: Actor) -> Self {
+        Self { actor, access: None }
+    }
+}
+
+impl From<Access> for By {
+    fn from(access: Access) -> Self {
+        Self { actor: Actor::app(access.app), access: Some(access) }
+    }
 }
 
 /// A change of the store: what it needs, and what it decides. `actions` has all of them.
@@ -170,7 +197,7 @@ impl<A: Action> From<A> for Box<dyn AnyAction> {
 
 impl<A: Into<Box<dyn AnyAction>>> From<A> for Write {
     fn from(action: A) -> Self {
-        Self { actor: Actor::SYSTEM, trace: None, action: action.into(), keyed: None }
+        Self { by: Actor::SYSTEM.into(), trace: None, action: action.into(), keyed: None }
     }
 }
 
@@ -206,6 +233,9 @@ pub enum Rejection {
     /// The subject of the write does not exist.
     #[error("the object does not exist")]
     NotFound,
+    /// The API key of the request was deleted.
+    #[error("the API key was deleted")]
+    KeyDeleted,
     /// The app or user exists, but is not a member of the merchant.
     #[error("is not a member of the merchant")]
     NotAMember,

@@ -80,7 +80,7 @@ pub(crate) use import::import;
 pub(crate) use lists::{Member, Range, TransactionFilter};
 use payments_domain::{
     AcquirerId, Actor, ApiKeyUse, Currency, Id,
-    write::{Action, Answer, KeyedRequest, Rejection, Write},
+    write::{Action, Answer, By, KeyedRequest, Rejection, Write},
 };
 pub(crate) use postgres::Postgres;
 pub(crate) use reconcile::{ReconcileError, Settlement};
@@ -384,10 +384,10 @@ impl Store {
     /// changed.
     pub(crate) async fn write<A: Action>(
         &self,
-        actor: Actor,
+        by: impl Into<By>,
         action: A,
     ) -> Result<Result<A::Outcome, Rejection>, StoreError> {
-        match self.write_keyed(actor, action, None).await? {
+        match self.write_keyed(by, action, None).await? {
             Ok(Answer::Executed(outcome)) => Ok(Ok(outcome)),
             Ok(Answer::Replayed(_)) => Err(StoreError::Panicked),
             Err(rejection) => Ok(Err(rejection)),
@@ -404,12 +404,12 @@ impl Store {
     /// outcome.
     pub(crate) async fn write_keyed<A: Action>(
         &self,
-        actor: Actor,
+        by: impl Into<By>,
         action: A,
         keyed: Option<KeyedRequest>,
     ) -> Result<Result<Answer<A::Outcome>, Rejection>, StoreError> {
         let trace = Trace::current().map(Trace::to_bytes);
-        let write = Write { actor, trace, action: Box::new(action), keyed };
+        let write = Write { by: by.into(), trace, action: Box::new(action), keyed };
         let outcome: Box<dyn Any> = match engine!(self, engine => engine.base.queue.write(write).await)?
         {
             Ok(Answer::Executed(outcome)) => outcome,

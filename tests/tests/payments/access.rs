@@ -1,11 +1,13 @@
 //! Access rights, and the order of the checks of a request.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use blackbox::{
     http::Answer,
     payments::{App, Card, Merchant, Refusal as _, Service, email, ids},
+    raw::{Connection, head},
 };
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     disputes::until_disputed,
@@ -261,4 +263,48 @@ async fn unusable_ids_in_a_body_are_400() {
         }
     }
     assert!(own.list("/transactions?limit=10").await.is_empty());
+}
+
+/// A request whose access was checked, and whose body is still to come.
+async fn begin(service: &Service, app: &App, path: &str, body: &Value) -> (Connection, String) {
+    let body = body.to_string();
+    let credentials = STANDARD.encode(format!(":{}", app.key));
+    let headers = format!("Authorization: Basic {credentials}\r\nExpect: 100-continue\r\n");
+    let mut connection = Connection::over(service.connect().await);
+    assert_eq!(connection.ask(head(path, &headers, body.len())).await.status, 100);
+    (connection, body)
+}
+
+#[tokio::test]
+async fn access_that_ends_while_the_body_arrives_gives_nothing() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let (app, other) = (service.app().await, service.app().await);
+    merchant.add(&app).await;
+    let (key, lost) = app.further_key("lost").await;
+    let (url, name) = ("https://hook.example/", json!({ "name": "more" }));
+    let (apps, users) = (merchant.path("/apps"), merchant.path("/users"));
+    let secret = merchant.path("/link-secret");
+    let requests = [
+        (403, &app, &*apps, json!({ "appId": other.id })),
+        (403, &app, &*users, json!({ "email": email() })),
+        (403, &app, &*secret, json!({})),
+        (401, &lost, "/apps/me/keys", name),
+        (401, &lost, "/webhooks", json!({ "url": url })),
+        (401, &lost, &*apps, json!({ "appId": other.id })),
+    ];
+    let mut begun = Vec::new();
+    for (status, app, path, body) in &requests {
+        begun.push((status, path, begin(&service, app, path, body).await));
+    }
+    let _ = merchant.app.delete(&merchant.path(&format!("/apps/{}", app.id))).await.expect(204);
+    let _ = app.delete_key(&key).await.expect(204);
+    for (status, path, (mut connection, body)) in begun {
+        let reply = connection.ask(body).await;
+        assert_eq!(reply.status, *status, "{path}: {reply:?}");
+    }
+    assert_eq!(merchant.list("/apps?limit=9").await.len(), 1);
+    assert_eq!(merchant.list("/users?limit=9").await.len(), 0);
+    assert_eq!(app.list("/apps/me/keys?limit=9").await.len(), 1);
+    assert_eq!(app.list("/webhooks?limit=9").await.len(), 0);
 }

@@ -25,7 +25,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, LogRow, MailRow,
+    Access, Answer, Balance, BatchRows, Changes, KeyRow, KeyedRequest, LoadedRows, LogRow, MailRow,
     NoticeRow, PendingRow, ProgressRow, RecoveryCodeRow, Rejection, RetriesOfWebhook, SessionRow,
     SignInLinkRow, WebhookRow, Write,
 };
@@ -82,12 +82,15 @@ pub struct Batch {
 
 impl Batch {
     fn decide(&mut self, write: &Write) -> Result<Answer, Rejection> {
+        if let Some(access) = &write.by.access {
+            self.check(access)?;
+        }
         if let Some(keyed) = &write.keyed
             && let Some(known) = self.rows.keys.get(&(keyed.app, keyed.key.clone()))
         {
             return known.outcome(keyed).map(Answer::Replayed);
         }
-        (self.actor, self.trace) = (write.actor, write.trace);
+        (self.actor, self.trace) = (write.by.actor, write.trace);
         self.request_key = write.keyed.as_ref().map(KeyedRequest::acquirer_key);
         let outcome = write.action.decide(self)?;
         if let Some(keyed) = &write.keyed {
@@ -96,6 +99,16 @@ impl Batch {
             self.rows.keys.insert(KeyRow { app, key, request, created, state });
         }
         Ok(Answer::Executed(outcome))
+    }
+
+    fn check(&self, access: &Access) -> Result<(), Rejection> {
+        let Access { app, key, merchant } = *access;
+        let mut keys = self.rows.api_keys.iter().filter(|row| row.app == app);
+        if !keys.any(|row| row.digest == key) {
+            return Err(Rejection::KeyDeleted);
+        }
+        let is_member = |merchant| self.rows.merchant_apps.contains(&(merchant, app));
+        if merchant.is_none_or(is_member) { Ok(()) } else { Err(Rejection::NotAMember) }
     }
 
     /// The time of the batch.

@@ -38,7 +38,7 @@ use crate::{
         UseSession, Which,
     },
     hour_of,
-    write::{AnyAction, DayCursor, KeyRow, KeyState, KeyedRequest, Tables, Write},
+    write::{Access, AnyAction, By, DayCursor, KeyRow, KeyState, KeyedRequest, Tables, Write},
 };
 
 /// Makes a write of a choice.
@@ -336,9 +336,20 @@ pub struct Choice<'t> {
 impl Choice<'_> {
     /// A write that a request with an idempotency key can make.
     fn keyed(&self, action: impl Into<Box<dyn AnyAction>>) -> Write {
-        let actor = Actor::app(self.app());
         let trace = Some([self.choice; 17]);
-        Write { actor, trace, keyed: self.key.clone(), action: action.into() }
+        Write { by: self.by(), trace, keyed: self.key.clone(), action: action.into() }
+    }
+
+    /// An app, some with an access that may have ended.
+    fn by(&self) -> By {
+        let mut keys = self.tables.api_keys.values();
+        match keys.nth(usize::from(self.choice % 4)) {
+            Some(row) if self.second.is_multiple_of(3) => {
+                let merchant = self.choice.is_multiple_of(2).then(|| self.merchant());
+                Access { app: row.app, key: row.digest, merchant }.into()
+            }
+            _ => Actor::app(self.app()).into(),
+        }
     }
 
     /// One of the first `most` rows.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{RowKeys, Write};
+use super::{Access, RowKeys, Write};
 use crate::{AcquirerKey, Id, PayoutRequest};
 
 /// The captures of a transaction to load. A transaction can have up to 2,000.
@@ -71,6 +71,11 @@ impl Needs {
     fn add(&mut self, write: &Write) {
         if let Some(keyed) = &write.keyed {
             self.rows.keys.insert((keyed.app, keyed.key.clone()));
+        }
+        if let Some(Access { app, merchant, .. }) = write.by.access {
+            self.locked_apps.insert(app);
+            self.merchants.extend(merchant);
+            self.rows.merchant_apps.extend(merchant.map(|merchant| (merchant, app)));
         }
         write.action.needs(self);
     }

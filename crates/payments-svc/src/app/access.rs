@@ -1,7 +1,10 @@
 //! Identifies apps by their API keys, and checks their access to the resources of merchants.
 
 use bytes::Bytes;
-use payments_domain::{ApiKeyDigest, App, Event, Id, Transaction, Webhook, write::AppRow};
+use payments_domain::{
+    ApiKeyDigest, App, Event, Id, Transaction, Webhook,
+    write::{Access, AppRow},
+};
 
 use super::{error::Error, payments::Payments};
 use crate::store::{Found, LookUp, Resource, Snapshot, Store, StoreError};
@@ -46,6 +49,13 @@ impl<R: Resource> Accessible for R {
 pub(crate) struct Credentials {
     pub(crate) app: App,
     pub(super) key: ApiKeyDigest,
+}
+
+impl Credentials {
+    /// The access to the app's own resources, and to those of a merchant, if there is one.
+    pub(crate) fn access(&self, merchant: Option<Id>) -> Access {
+        Access { app: self.app.id, key: self.key, merchant }
+    }
 }
 
 impl Payments {

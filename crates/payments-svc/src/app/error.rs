@@ -86,6 +86,7 @@ impl From<Rejection> for Error {
     fn from(refusal: Rejection) -> Self {
         match refusal {
             Rejection::NotFound => Self::NotFound,
+            Rejection::KeyDeleted => Self::Unauthenticated,
             Rejection::NotAMember => Self::Forbidden,
             Rejection::NoSuchApp => Self::field("appId", refusal),
             Rejection::TooManyWebhooks => Self::field("", refusal),

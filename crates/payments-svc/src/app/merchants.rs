@@ -4,7 +4,7 @@ use common::limits::ClientAddress;
 use payments_domain::{
     Actor, App, Email, Id, Merchant, MerchantDetails,
     actions::{AddUser, CreateMerchant, RenewInvitation, UserAdded},
-    write::KeyedRequest,
+    write::{By, KeyedRequest},
 };
 use uuid::Uuid;
 
@@ -53,14 +53,15 @@ impl Payments {
     /// transaction.
     pub(crate) async fn invite(
         &self,
-        actor: Actor,
+        by: impl Into<By>,
         merchant: Id,
         email: Email,
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<UserAdded>, Error> {
-        let counted = self.limits.count_invitation(actor.id.unwrap_or(merchant))?;
+        let by = by.into();
+        let counted = self.limits.count_invitation(by.actor.id.unwrap_or(merchant))?;
         let action = AddUser { merchant, email, mail: true };
-        let added = self.write_keyed(actor, action, keyed).await?;
+        let added = self.write_keyed(by, action, keyed).await?;
         // A user who is a member already gets no mail.
         if !added.is_replayed && !added.outcome.was_member {
             counted.keep();

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use common::{aside::Aside, limits::Budget, outage::Outage, telemetry::trace};
 use payments_domain::{
-    AcquirerName, Actor, Pricing,
-    write::{Action, Answer, Group, KeyedRequest, Row},
+    AcquirerName, Pricing,
+    write::{Action, Answer, By, Group, KeyedRequest, Row},
 };
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -90,20 +90,20 @@ impl Payments {
     /// Executes an action.
     pub(crate) async fn write<A: Action>(
         &self,
-        actor: Actor,
+        by: impl Into<By>,
         action: A,
     ) -> Result<A::Outcome, Error> {
-        Ok(self.store.write(actor, action).await??)
+        Ok(self.store.write(by, action).await??)
     }
 
     /// Executes an action; with an idempotency key, at most once.
     pub(crate) async fn write_keyed<A: Action<Outcome: Group>>(
         &self,
-        actor: Actor,
+        by: impl Into<By>,
         action: A,
         keyed: Option<KeyedRequest>,
     ) -> Result<Written<A::Outcome>, Error> {
-        match self.store.write_keyed(actor, action, keyed).await?? {
+        match self.store.write_keyed(by, action, keyed).await?? {
             Answer::Executed(outcome) => Ok(Written::now(outcome)),
             Answer::Replayed(outcome) => Written::before(&outcome),
         }

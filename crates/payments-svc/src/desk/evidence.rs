@@ -4,11 +4,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use axum::{
-    extract::{FromRequest as _, Request},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{http::StatusCode, response::Response};
 use payments_domain::{
     DisputeAnswer, Evidence, Id,
     actions::{AnswerDispute, SaveEvidence},
@@ -16,7 +12,12 @@ use payments_domain::{
 };
 
 use super::{
-    confirm::ConfirmPage, disputes::Shown, form::Form, path::Ids, payments::time, view,
+    confirm::ConfirmPage,
+    disputes::Shown,
+    form::{Form, Sent},
+    path::Ids,
+    payments::time,
+    view,
     visitor::AtMerchant,
 };
 use crate::{
@@ -71,12 +72,11 @@ async fn show_with(at: &AtMerchant, dispute: Id, wrong: Option<&str>) -> Result<
 
 /// Saves the text and the files in place of the earlier ones. A repeat does no harm.
 pub(super) async fn save(
-    at: AtMerchant,
     Ids([dispute]): Ids<1>,
-    request: Request,
+    Sent { at, body, .. }: Sent<Result<Upload, Error>>,
 ) -> Result<Response, Error> {
     let row = at.payments().dispute_of_merchant(at.merchant.id, dispute).await?;
-    let upload = match Upload::from_request(request, &at.desk).await {
+    let upload = match body {
         Err(Error::TooLarge { .. }) => return show_with(&at, dispute, Some("")).await,
         upload => upload?,
     };

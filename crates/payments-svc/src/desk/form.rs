@@ -4,7 +4,8 @@
 
 use axum::{
     extract::{FromRequest, FromRequestParts as _, Request},
-    response::{IntoResponse as _, Response},
+    http::request::Parts,
+    response::{IntoResponse, Response},
 };
 use payments_domain::{
     Token,
@@ -28,18 +29,37 @@ pub(super) struct Form {
     session: Token,
 }
 
-impl FromRequest<Desk> for Form {
+/// A body that a user at a merchant has sent. Their access is read again when it has arrived: it may
+/// have been revoked meanwhile.
+pub(super) struct Sent<B> {
+    pub(super) at: AtMerchant,
+    pub(super) body: B,
+    head: Parts,
+}
+
+impl<B: FromRequest<Desk> + Send> FromRequest<Desk> for Sent<B> {
     type Rejection = Response;
 
     async fn from_request(request: Request, desk: &Desk) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        let at = AtMerchant::from_request_parts(&mut parts, desk).await?;
+        AtMerchant::from_request_parts(&mut parts, desk).await?;
+        let mut head = parts.clone();
+        let body = B::from_request(Request::from_parts(parts, body), desk).await;
+        let body = body.map_err(IntoResponse::into_response)?;
+        let at = AtMerchant::from_request_parts(&mut head, desk).await?;
+        Ok(Self { at, body, head })
+    }
+}
+
+impl FromRequest<Desk> for Form {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, desk: &Desk) -> Result<Self, Response> {
+        let Sent::<Body> { at, body, head } = Sent::from_request(request, desk).await?;
         at.fresh(&at.section()).map_err(|error| error.into_response())?;
-        let session = Kind::Session.read(&parts.headers, &desk.settings);
+        let session = Kind::Session.read(&head.headers, &desk.settings);
         let session = session.ok_or_else(|| at.redirect("sign-in"))?;
-        let line = format!("{}\n", parts.uri.path());
-        let body = Body::from_request(Request::from_parts(parts, body), desk).await;
-        let body = body.map_err(|error| error.into_response())?;
+        let line = format!("{}\n", head.uri.path());
         let digest = Sha256::new().chain_update(line).chain_update(body.as_bytes());
         Ok(Self { at, body, digest: digest.finalize().into(), session })
     }

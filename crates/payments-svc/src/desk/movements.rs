@@ -14,6 +14,7 @@ use payments_domain::{Amount, Amounts, Currency, Money, Transaction, write::Keye
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    form::Sent,
     view::{self, Field},
     visitor::AtMerchant,
 };
@@ -157,9 +158,8 @@ pub(super) async fn ask(
 
 /// Moves the money.
 pub(super) async fn act(
-    at: AtMerchant,
     Path((_, payment, kind)): Path<(String, String, String)>,
-    body: Body,
+    Sent { at, body, .. }: Sent<Body>,
 ) -> Result<Response, Error> {
     let kind = Kind::of(&kind).ok_or(app::Error::NotFound)?;
     let payment = at.payment(&payment).await?;

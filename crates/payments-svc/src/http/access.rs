@@ -9,7 +9,7 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use payments_domain::{ApiKeyDigest, App, Id};
+use payments_domain::{ApiKeyDigest, App, Id, Merchant, write::Access};
 
 use super::{api::Api, idempotency, output};
 use crate::{
@@ -48,7 +48,7 @@ fn password(headers: &HeaderMap) -> Option<ApiKeyDigest> {
 /// The resource with the first ID in the path, and the calling app, which has access to it. 404 if
 /// the resource does not exist, 403 without access.
 pub(super) struct Permitted<T> {
-    pub(super) caller: App,
+    pub(super) caller: Credentials,
     pub(super) resource: T,
 }
 
@@ -58,7 +58,14 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Permitted<T> {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let (caller, id) = target(parts, api).await?;
         let resource = api.payments.find(id, &caller).await?;
-        Ok(Self { caller: caller.app, resource })
+        Ok(Self { caller, resource })
+    }
+}
+
+impl Permitted<Merchant> {
+    /// The access that an action decides again.
+    pub(super) fn access(&self) -> Access {
+        self.caller.access(Some(self.resource.id))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
 /// response without it.
 pub(super) async fn create(Caller(caller): Caller, request: Once) -> Result<Response, Error> {
     let new = new_api_key();
-    let created = request.write(&caller.app, |body| {
+    let created = request.write(caller.access(None), |body| {
         let name = body.read(|fields| fields.optional("name", Name::new))?;
         Ok(CreateApiKey { app: caller.app.id, name, digest: new.digest() })
     });

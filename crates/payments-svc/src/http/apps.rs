@@ -67,7 +67,7 @@ pub(super) async fn list(merchant: Permitted<Merchant>, query: Query) -> Result<
 /// Gives an app access to a merchant.
 pub(super) async fn add(merchant: Permitted<Merchant>, request: Once) -> Result<Response, Error> {
     let merchant_id = merchant.resource.id;
-    let added = request.write(&merchant.caller, |body| {
+    let added = request.write(merchant.access(), |body| {
         let app = body.read(|fields| fields.required("appId", str::parse))?;
         Ok(AddApp { merchant: merchant_id, app })
     });
@@ -82,7 +82,7 @@ pub(super) async fn revoke(
     SecondId(app): SecondId,
 ) -> Result<StatusCode, Error> {
     let action = RevokeApp { merchant: merchant.resource.id, app };
-    api.payments.write(merchant.caller.actor(), action).await?;
+    api.payments.write(merchant.access(), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -16,13 +16,13 @@ pub(super) async fn create(
     merchant: Permitted<Merchant>,
     request: Once,
 ) -> Result<Response, Error> {
-    let saved = request.run(&merchant.caller, async |keyed| {
+    let saved = request.run(merchant.caller.app.id, async |keyed| {
         let (transaction, notes) = request.body.read(|fields| {
             let transaction = fields.required("transactionId", str::parse);
             let notes = fields.optional("notes", Notes::new);
             Ok((transaction?, notes?))
         })?;
-        let (actor, merchant) = (merchant.caller.actor(), merchant.resource.id);
+        let (actor, merchant) = (merchant.caller.app.actor(), merchant.resource.id);
         request.payments.save_card(merchant, transaction, notes, actor, keyed).await
     });
     let Written { outcome: card, is_replayed } = saved.await?;

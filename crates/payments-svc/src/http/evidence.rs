@@ -48,7 +48,7 @@ pub(super) async fn save(
     request: Once<Upload>,
 ) -> Result<Response, Error> {
     let Permitted { caller, resource: Dispute { id, merchant, transaction, .. } } = dispute;
-    let saved = request.write(&caller, |upload| {
+    let saved = request.write(caller.access(Some(merchant)), |upload| {
         let (text, files) = upload.evidence()?;
         Ok(SaveEvidence { merchant, transaction, dispute: id, text, files })
     });
@@ -76,8 +76,8 @@ async fn answer(
     request: &Once,
     answer: DisputeAnswer,
 ) -> Result<bool, Error> {
-    let Permitted { caller, resource: Dispute { id, transaction, .. } } = dispute;
-    let answered = request.write(&caller, |body| {
+    let Permitted { caller, resource: Dispute { id, merchant, transaction, .. } } = dispute;
+    let answered = request.write(caller.access(Some(merchant)), |body| {
         body.read(|_| Ok(()))?;
         Ok(AnswerDispute { transaction, dispute: id, answer })
     });

@@ -27,8 +27,8 @@ use axum::{
     http::{HeaderMap, HeaderName, Method, Uri},
 };
 use payments_domain::{
-    App, FieldError,
-    write::{Action, Group, KeyedRequest},
+    FieldError, Id,
+    write::{Access, Action, Group, KeyedRequest},
 };
 use sha2::{Digest as _, Sha256};
 
@@ -67,25 +67,24 @@ impl<B: Content> Once<B> {
     /// Executes the request with `act`, unless it is a repeat.
     pub(super) async fn run<T: Group>(
         &self,
-        caller: &App,
+        app: Id,
         act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Written<T>, app::Error>,
     ) -> Result<Written<T>, Error> {
-        Ok(self.payments.once(self.keyed(caller)?, act).await?)
+        Ok(self.payments.once(self.keyed(app)?, act).await?)
     }
 
     /// Executes the action that `read` reads from the body, unless the request is a repeat.
     pub(super) async fn write<A: Action<Outcome: Group>>(
         &self,
-        caller: &App,
+        access: Access,
         read: impl FnOnce(&B) -> Result<A, Vec<FieldError>>,
     ) -> Result<Written<A::Outcome>, Error> {
-        let actor = caller.actor();
-        let act = async |keyed| self.payments.write_keyed(actor, read(&self.body)?, keyed).await;
-        self.run(caller, act).await
+        let act = async |keyed| self.payments.write_keyed(access, read(&self.body)?, keyed).await;
+        self.run(access.app, act).await
     }
 
     /// The key with its app and the digest of the request; `None` without a key.
-    pub(super) fn keyed(&self, caller: &App) -> Result<Option<KeyedRequest>, Vec<FieldError>> {
+    pub(super) fn keyed(&self, app: Id) -> Result<Option<KeyedRequest>, Vec<FieldError>> {
         let key = self.key.clone().map_err(|invalid| vec![invalid])?;
         Ok(key.map(|key| {
             // A slash at the end selects the same route.
@@ -93,7 +92,7 @@ impl<B: Content> Once<B> {
             let line = format!("{} {path}\n", self.method);
             let request = Sha256::new().chain_update(line);
             let request = self.body.add_to(request).finalize().into();
-            KeyedRequest { app: caller.id, key, request }
+            KeyedRequest { app, key, request }
         }))
     }
 }

@@ -25,7 +25,7 @@ use crate::{
 
 /// Creates a merchant. The caller becomes its first app.
 pub(super) async fn create(Caller(caller): Caller, request: Once) -> Result<Response, Error> {
-    let created = request.run(&caller.app, async |keyed| {
+    let created = request.run(caller.app.id, async |keyed| {
         request.payments.create_merchant(&caller.app, request.body.read(details)?, keyed).await
     });
     let Written { outcome: merchant, is_replayed } = created.await?;
@@ -86,7 +86,7 @@ pub(super) async fn update(
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
     let action = UpdateMerchant { merchant: merchant.resource.id, update };
-    api.payments.write(merchant.caller.actor(), action).await?;
+    api.payments.write(merchant.access(), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -96,8 +96,8 @@ pub(super) async fn new_link_secret(
     merchant: Permitted<Merchant>,
     request: Once,
 ) -> Result<Response, Error> {
-    let Permitted { caller, resource: Merchant { id: merchant, .. } } = merchant;
-    let made = request.write(&caller, |body| {
+    let (access, merchant) = (merchant.access(), merchant.resource.id);
+    let made = request.write(access, |body| {
         body.read(|_| Ok(()))?;
         let text = [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat();
         Ok(SetLinkSecret { merchant, secret: LinkSecret::new(text.into()) })

@@ -69,9 +69,9 @@ pub(super) async fn create(
     merchant: Permitted<Merchant>,
     request: Once,
 ) -> Result<Response, Error> {
-    let paid = request.run(&merchant.caller, async |keyed| {
+    let paid = request.run(merchant.caller.app.id, async |keyed| {
         let payment = request.body.read(payment)?;
-        let actor = merchant.caller.actor();
+        let actor = merchant.caller.app.actor();
         request.payments.pay_recurring(&merchant.resource, payment, actor, keyed).await
     });
     let Written { outcome, is_replayed } = paid.await?;
@@ -116,7 +116,7 @@ pub(super) fn movement(
 ) -> MethodRouter<Arc<Api>> {
     post(async move |transaction: LoadedTransaction, request: Once| {
         let LoadedTransaction { caller, snapshot } = transaction;
-        let keyed = request.keyed(&caller)?;
+        let keyed = request.keyed(caller.id)?;
         let read = || request.body.read(read);
         let moved = request.payments.move_once(caller.actor(), keyed, snapshot, read).await?;
         let json = output::transaction(&request.payments, moved.outcome).await?;

@@ -28,10 +28,9 @@ pub(super) async fn invite(
     merchant: Permitted<Merchant>,
     request: Once,
 ) -> Result<Response, Error> {
-    let invited = request.run(&merchant.caller, async |keyed| {
+    let invited = request.run(merchant.caller.app.id, async |keyed| {
         let email = request.body.read(|fields| fields.required("email", Email::new))?;
-        let actor = merchant.caller.actor();
-        request.payments.invite(actor, merchant.resource.id, email, keyed).await
+        request.payments.invite(merchant.access(), merchant.resource.id, email, keyed).await
     });
     let Written { outcome: added, is_replayed } = invited.await?;
     let body = envelope(StatusCode::CREATED, "isMember", added.was_member);
@@ -45,7 +44,7 @@ pub(super) async fn revoke(
     SecondId(user): SecondId,
 ) -> Result<StatusCode, Error> {
     let action = RevokeUser { merchant: merchant.resource.id, user, keeps_last: false };
-    api.payments.write(merchant.caller.actor(), action).await?;
+    api.payments.write(merchant.access(), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -27,7 +27,7 @@ use crate::web::{
 /// same idempotency key does not show it.
 pub(super) async fn create(Caller(caller): Caller, request: Once) -> Result<Response, Error> {
     let secret = WebhookSecret::new(rand::random());
-    let created = request.write(&caller.app, |body| {
+    let created = request.write(caller.access(None), |body| {
         let details = body.read(|fields| {
             let url = fields.required("url", |text| request.payments.webhook_url(text));
             let types = types(fields);
@@ -71,9 +71,9 @@ pub(super) async fn update(
         let (url, types) = (url?, types?);
         Ok(WebhookUpdate { url, types, description: description?, enabled: enabled? })
     })?;
-    let Webhook { id: webhook, app, .. } = webhook.resource;
+    let Permitted { caller, resource: Webhook { id: webhook, app, .. } } = webhook;
     let update = Box::new(update);
-    api.payments.write(Actor::app(app), UpdateWebhook { app, webhook, update }).await?;
+    api.payments.write(caller.access(None), UpdateWebhook { app, webhook, update }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn delete(
 pub(super) async fn rotate(webhook: Permitted<Webhook>, request: Once) -> Result<Response, Error> {
     let secret = WebhookSecret::new(rand::random());
     let Permitted { caller, resource: Webhook { id: webhook, app, .. } } = webhook;
-    let rotated = request.write(&caller, |body| {
+    let rotated = request.write(caller.access(None), |body| {
         body.read(|_| Ok(()))?;
         Ok(RotateWebhook { app, webhook, secret: secret.clone() })
     });
@@ -104,8 +104,8 @@ pub(super) async fn replay(
     body: Body,
 ) -> Result<StatusCode, Error> {
     let after = body.read(|fields| fields.required("after", str::parse))?;
-    let Webhook { id: webhook, app, .. } = webhook.resource;
-    api.payments.write(Actor::app(app), ReplayWebhook { app, webhook, after }).await?;
+    let Permitted { caller, resource: Webhook { id: webhook, app, .. } } = webhook;
+    api.payments.write(caller.access(None), ReplayWebhook { app, webhook, after }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -5,9 +5,12 @@ use blackbox::{
     payments::{
         Merchant, Service,
         desk::{Browser, Page},
+        email,
     },
+    raw::{Connection, head},
 };
 use reqwest::Method;
+use serde_json::json;
 
 use super::users::{address, invited, link_of, named, set_up, start};
 
@@ -207,4 +210,28 @@ async fn the_log_says_what_happened_and_who_did_it() {
     }
     assert_eq!(sizes, [50, 3 * 26 + 7 - 50]);
     service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn a_user_who_is_removed_while_a_form_arrives_changes_nothing() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let merchant = named(&service, "Corner shop").await;
+    let (browser, ann) = joined(&server, &service, &merchant).await;
+    let cookies = browser.cookies.iter().map(|(name, value)| format!("{name}={value}"));
+    let headers = format!(
+        "Expect: 100-continue\r\nSec-Fetch-Site: same-origin\r\nCookie: {}\r\n",
+        cookies.collect::<Vec<_>>().join("; ")
+    );
+    let body = json!({ "key": "1", "email": email() }).to_string();
+    let path = format!("/merchants/{}/people", merchant.id);
+    let head = head(&path, &headers, body.len()).replace("localhost", "desk.example");
+    let address = browser.desk.trim_start_matches("http://").parse().unwrap();
+    let mut connection = Connection::open(address).await;
+    assert_eq!(connection.ask(head).await.status, 100);
+    let id = user(&merchant, &ann).await;
+    let _ = merchant.app.delete(&merchant.path(&format!("/users/{id}"))).await.expect(204);
+    let reply = connection.ask(body).await;
+    assert!([303, 404].contains(&reply.status), "{reply:?}");
+    assert_eq!(merchant.list("/users?limit=9").await.len(), 0);
 }
