@@ -314,7 +314,7 @@ async fn a_payout_without_a_writable_file_books_nothing() {
 }
 
 /// Makes all balance lines and payouts two hours older.
-fn age(place: &Stopped) {
+pub(crate) fn age(place: &Stopped) {
     place.change("UPDATE lines SET created = created - 7200000");
     place.change(
         "UPDATE payouts SET created = created - 7200000, held_since = held_since - 7200000",

@@ -330,6 +330,7 @@ impl Tables {
         let is_held = |line: &&LineRow| {
             line.merchant == merchant
                 && line.kind == LineKind::Capture
+                && line.amount.minor > 0
                 && held_since.is_some_and(|since| line.created > since)
         };
         let held = self.lines.values().filter(is_held).map(|line| line.balance).sum();

@@ -81,6 +81,10 @@ const FEW: Param<'static> = Param::Int(5000);
 const BEYOND_FEW: &str =
     "SELECT 1 FROM transaction_states WHERE merchant = $1 AND state = $2 LIMIT 1 OFFSET $3";
 
+/// Begins the condition that a payout holds a line back: it is a capture, not its refusal, and younger
+/// than a time.
+const YOUNG: &str = "kind = 'capture' AND lines.amount > 0 AND lines.created";
+
 /// The column of the state of a transaction.
 const STATE: &str = "transaction_states.state";
 
@@ -183,16 +187,14 @@ impl<'a> List<'a> {
         list.ids[1] = payout.line;
         if let Some(since) = &payout.held_since {
             let since = list.bind(since.param());
-            list.filter += &format!(" AND NOT (kind = 'capture' AND lines.created > ${since})");
+            list.filter += &format!(" AND NOT ({YOUNG} > ${since})");
         }
         let Some(before) = before else { return list };
         list.ids[0] = before.line;
         if let Some(since) = &before.held_since {
             list.ids[0] = before.line.min(Range { from: Some(*since), to: None }.ids()[0]);
             let (line, since) = (list.bind(before.line.param()), list.bind(since.param()));
-            list.filter += &format!(
-                " AND (lines.id > ${line} OR kind = 'capture' AND lines.created > ${since})"
-            );
+            list.filter += &format!(" AND (lines.id > ${line} OR {YOUNG} > ${since})");
         }
         list
     }

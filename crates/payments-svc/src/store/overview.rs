@@ -8,7 +8,7 @@ use super::{Range, Store, StoreError, desk::MANAGES};
 
 /// The sum of the captures of the merchant `$1` since `$3`. No line since then has an ID up to `$2`.
 const CAPTURED: &str = "SELECT CAST(coalesce(sum(balance), 0) AS bigint) FROM lines
-     WHERE merchant = $1 AND id > $2 AND kind = 'capture' AND created > $3";
+     WHERE merchant = $1 AND id > $2 AND kind = 'capture' AND amount > 0 AND created > $3";
 
 /// The endpoints that the service has disabled, at most `$3`: of the apps of the merchant `$2` that
 /// the user `$1` manages. Others must not see their addresses, which can contain secrets.

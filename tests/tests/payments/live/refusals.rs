@@ -1,9 +1,10 @@
 //! An acquirer that refuses what was booked before: by its answer, after three days, or later.
 
-use blackbox::payments::{Acquirer as Notifier, Refusal as _, Transaction};
+use blackbox::payments::{Acquirer as Notifier, Refusal as _, Transaction, minimal};
 use serde_json::{Value, json};
 
 use super::Live;
+use crate::payouts::{DANISH, age, pay_out, payouts_of, transfers};
 
 async fn refuse(live: &Live, kind: &str) {
     live.acquirer.rules(json!([{ "kind": kind, "next": 1, "fault": "refuse" }])).await;
@@ -126,6 +127,40 @@ async fn a_refusal_that_is_reported_later_is_booked_once() {
     assert_eq!(amounts(&after), [0, 0, 0, 1000], "{after}");
     assert_eq!(live.merchant.sum_of_lines().await, 0);
     live.service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn the_refusal_of_an_old_capture_pays_no_young_one() {
+    let mut live = Live::with(&[("PAYMENTS_PAYOUT_DELAY", "1h")]).await;
+    let mut shop = minimal();
+    shop["name"] = "Corner shop".into();
+    shop["bank"] = json!({ "iban": DANISH });
+    live.merchant = live.service.app().await.merchant_with(&shop).await;
+    let paid = live.pay(2000).await;
+    paid.capture(2000).await;
+    let old = live.merchant.balance().await;
+    let refused = live.pay(1000).await;
+    refused.capture(1000).await;
+    live.settled().await;
+    age(live.service.data());
+    live.pay(3000).await.capture(3000).await;
+    let operations = live.acquirer.operations().await;
+    let is_refused = |known: &&Value| known["kind"] == "capture" && known["amount"] == 1000;
+    let capture = operations.iter().find(is_refused).unwrap();
+    let members = json!({ "operation": capture["key"] });
+    let event = Notifier::event("operation.refused", &refused, members);
+    let _ = Notifier(&live.service).notify(&event).await.expect(204);
+
+    let amounts = async |day| {
+        let rows = transfers(&pay_out(live.service.data(), &["--day", day]).await);
+        rows.iter().map(|row| row["amount"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let rest = live.merchant.balance().await - old;
+    assert_eq!(amounts("2026-01-01").await, [format!("{}.{:02}", old / 100, old % 100)]);
+    assert_eq!(live.merchant.balance().await, rest);
+    age(live.service.data());
+    assert_eq!(amounts("2026-01-02").await, [format!("{}.{:02}", rest / 100, rest % 100)]);
+    assert_eq!(payouts_of(&live.merchant).await.len(), 2);
 }
 
 #[tokio::test]

@@ -91,7 +91,8 @@ const WHOLE_BALANCE: &str = "SELECT merchant, shard, balance FROM balances WHERE
 const OPEN_RUN: &str = "SELECT 1 FROM payout_runs
      WHERE day = $1 AND test = $2 AND format = $3 AND NOT closed FOR SHARE";
 
-/// The sum of the captures of a merchant in the last `$2` milliseconds. The rows of the balance
+/// The sum of the captures of a merchant in the last `$2` milliseconds, without refusals, as on
+/// SQLite. The rows of the balance
 /// must be locked, so that no capture is committed in the meantime. The ID limits the search in the
 /// index. Its second can be some seconds older than the line (`new_ids`), so the limit is an hour
 /// earlier.
@@ -99,7 +100,8 @@ const HELD: &str = "WITH start AS MATERIALIZED (
          SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2, 0) AS created
      )
      SELECT (SELECT created FROM start), coalesce(sum(balance), 0)::bigint FROM lines
-     WHERE merchant = $1 AND kind = 'capture' AND created > (SELECT created FROM start)
+     WHERE merchant = $1 AND kind = 'capture' AND amount > 0
+         AND created > (SELECT created FROM start)
          AND id >= id_of(greatest((SELECT created FROM start) / 1000 - 3600, 0), 0)";
 
 const NEW_IDS: &str = "SELECT ids, clock FROM new_ids($1)";

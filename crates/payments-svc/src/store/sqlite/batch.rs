@@ -51,10 +51,11 @@ static BALANCE: LazyLock<String> = LazyLock::new(|| {
     format!("SELECT {} FROM balances WHERE merchant = $1", Balance::of("balances"))
 });
 
-/// The sum of the captures of a merchant since a time. No line since then has an ID below `$2`,
+/// The sum of the captures of a merchant since a time. A refusal of a capture counts at once, like a
+/// refund: its capture may be older. No line since then has an ID below `$2`,
 /// which limits the search in the index.
 const HELD: &str = "SELECT coalesce(sum(balance), 0) FROM lines
-     WHERE merchant = $1 AND id >= $2 AND kind = 'capture' AND created > $3";
+     WHERE merchant = $1 AND id >= $2 AND kind = 'capture' AND amount > 0 AND created > $3";
 
 pub(in super::super) struct Writer {
     pub(super) db: Embedded,
