@@ -1,5 +1,5 @@
 //! Rate limits on requests that a script could repeat without end: attempts to pay, declined cards,
-//! new apps, invitations, tests of webhooks, mails with links to sign in.
+//! new apps, invitations, tests of webhooks, receipts, links to sign in.
 //!
 //! The limits on attempts and declines protect against card testing: a thief tries a list of card
 //! numbers where no credentials are needed. They bound how many cards the thief can check. They do
@@ -32,9 +32,9 @@ const TEST_FACTOR: u32 = 10;
 // live and test merchants have separate limits.
 
 /// Client addresses that made attempts.
-const ATTEMPTING: NonZeroUsize = NonZeroUsize::new(12_000).unwrap();
+const ATTEMPTING: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 /// Client addresses with declines, for each merchant.
-const DECLINED: NonZeroUsize = NonZeroUsize::new(12_000).unwrap();
+const DECLINED: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 /// Merchants with declines.
 const MERCHANTS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 /// Cards that were declined, or are in use by an attempt.
@@ -49,11 +49,13 @@ const TESTING: NonZeroUsize = NonZeroUsize::new(3_000).unwrap();
 const SIGNING_IN: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 /// Client addresses that asked for them.
 const ASKING: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
+/// E-mail addresses that payers typed for receipts.
+const RECEIVING: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 
-/// The time in which links to sign in are counted.
-const SIGN_IN_PERIOD: Duration = Duration::from_mins(15);
-/// Links to one e-mail address in that time.
-const LINKS_TO_EMAIL: NonZeroU32 = NonZeroU32::new(5).unwrap();
+/// The time in which mails that strangers cause are counted.
+const MAIL_PERIOD: Duration = Duration::from_mins(15);
+/// Links to sign in that go to one e-mail address in that time, and receipts.
+const MAILS_TO_EMAIL: NonZeroU32 = NonZeroU32::new(5).unwrap();
 /// Links that one client address asks for in that time.
 const LINKS_FROM_ADDRESS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
@@ -82,6 +84,7 @@ pub(crate) struct Limits {
     pub(crate) uploads: Arc<Budget>,
     sign_in_mails: Arc<RateLimiter<HashedKey>>,
     sign_ins: Arc<RateLimiter<ClientAddress>>,
+    receipts: Arc<RateLimiter<HashedKey>>,
     hash: KeyedHash,
 }
 
@@ -104,6 +107,7 @@ impl Limits {
             webhook_test_limit,
         } = *config;
         let test = |rate: Rate| rate.times(TEST_FACTOR);
+        let mails = Rate::new(MAILS_TO_EMAIL, MAIL_PERIOD);
         Self {
             live: CardLimits {
                 attempts: limiter("attempts", attempt_limit, ATTEMPTING),
@@ -122,12 +126,9 @@ impl Limits {
             webhook_tests: limiter("webhook_tests", webhook_test_limit, TESTING),
             webhook_tests_in_flight: Budget::new("webhook_tests_in_flight", TESTS_AT_ONCE),
             uploads: Budget::new("upload_memory", UPLOAD_MEMORY),
-            sign_in_mails: limiter(
-                "sign_in_mails",
-                Rate::new(LINKS_TO_EMAIL, SIGN_IN_PERIOD),
-                SIGNING_IN,
-            ),
-            sign_ins: limiter("sign_ins", Rate::new(LINKS_FROM_ADDRESS, SIGN_IN_PERIOD), ASKING),
+            sign_in_mails: limiter("sign_in_mails", mails, SIGNING_IN),
+            sign_ins: limiter("sign_ins", Rate::new(LINKS_FROM_ADDRESS, MAIL_PERIOD), ASKING),
+            receipts: limiter("receipts", mails, RECEIVING),
             hash: KeyedHash::new(),
         }
     }
@@ -135,8 +136,8 @@ impl Limits {
     /// Every limit, for the metrics.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Limited>> {
         let Self { live, test, apps, invitations, webhook_tests, .. } = self;
-        let Self { webhook_tests_in_flight, uploads, sign_in_mails, sign_ins, .. } = self;
-        let others: [Arc<dyn Limited>; 7] = [
+        let Self { webhook_tests_in_flight, uploads, sign_in_mails, sign_ins, receipts, .. } = self;
+        let others: [Arc<dyn Limited>; 8] = [
             Arc::clone(apps) as _,
             Arc::clone(invitations) as _,
             Arc::clone(webhook_tests) as _,
@@ -144,6 +145,7 @@ impl Limits {
             Arc::clone(uploads) as _,
             Arc::clone(sign_in_mails) as _,
             Arc::clone(sign_ins) as _,
+            Arc::clone(receipts) as _,
         ];
         live.all().into_iter().chain(test.all()).chain(others).collect()
     }
@@ -175,13 +177,16 @@ impl Limits {
         email: &Email,
     ) -> Result<(), Refused> {
         self.sign_ins.count(address)?;
-        self.count_mail(email)
+        self.sign_in_mails.count(self.email(email))
     }
 
-    /// Counts a link to sign in, or to a receipt, that goes to an e-mail address. A script could ask for
-    /// both for somebody else's address.
-    pub(crate) fn count_mail(&self, email: &Email) -> Result<(), Refused> {
-        self.sign_in_mails.count(self.hash.of(email.as_str().to_ascii_lowercase().as_bytes()))
+    /// Counts a receipt that goes to an e-mail address, which can be somebody else's.
+    pub(crate) fn count_receipt(&self, email: &Email) -> Result<(), Refused> {
+        self.receipts.count(self.email(email))
+    }
+
+    fn email(&self, email: &Email) -> HashedKey {
+        self.hash.of(email.as_str().to_ascii_lowercase().as_bytes())
     }
 
     /// A permit to test a webhook. `None` if too many tests are under way.

@@ -29,10 +29,10 @@ impl MailedReceipt {
 }
 
 impl Payments {
-    /// Counts a receipt to an address. Whether it may be sent: an address that got too many mails
+    /// Counts a receipt to an address. Whether it may be sent: an address that got too many
     /// lately gets none.
     pub(crate) fn may_send_receipt(&self, email: &Email) -> bool {
-        self.limits.count_mail(email).is_ok()
+        self.limits.count_receipt(email).is_ok()
     }
 
     /// The receipt of a transaction. `None` if its link has ended.
