@@ -4,10 +4,10 @@
 use std::{
     error::Error,
     future::poll_fn,
-    io,
+    io, iter,
     ops::Deref,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -210,37 +210,53 @@ impl Reading<'_> {
 /// Timeout for receiving one upload.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The memory of a long body that its handler reads piece by piece and keeps. Dropping it returns the
-/// memory.
-#[derive(Debug)]
-pub struct UploadMemory {
-    _own: Permit,
-    _bodies: Option<Permit>,
+/// Timeout for discarding the rest of an upload that is refused. Its memory is in use until then.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The memory of a long body that its handler reads piece by piece and keeps. The memory is returned
+/// when this and the pieces are dropped.
+#[derive(Debug, Clone, Default)]
+pub struct UploadMemory(Arc<Mutex<Vec<Option<Permit>>>>);
+
+impl UploadMemory {
+    /// Raises the permit of each budget to `bytes`. False if one has too little left.
+    fn grow(&self, budgets: &[Arc<Budget>], bytes: usize) -> bool {
+        let mut permits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        permits.resize_with(budgets.len(), || None);
+        budgets.iter().zip(permits.iter_mut()).all(|(budget, permit)| budget.grow(permit, bytes))
+    }
 }
 
-/// Takes memory for a body of at most `limit` bytes, from `own` and from the budget of bodies, and
-/// returns the pieces. A body without memory, or that is too long, is read to ten times the limit and
-/// discarded, because most clients read the answer only after that. The pieces then end with an error.
+/// The pieces of a body of at most `limit` bytes. Each takes memory when it arrives, from `own` and
+/// from the budget of bodies. A body without memory, or that is too long, is read to ten times the limit
+/// and discarded, because most clients read the answer only after that. The pieces then end with an
+/// error.
 pub fn upload(
     extensions: &Extensions,
     body: Body,
     limit: usize,
     own: &Arc<Budget>,
-) -> (impl Stream<Item = Result<Bytes, BodyError>> + Send + 'static + use<>, Option<UploadMemory>) {
-    let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
-    let bytes = size.unwrap_or(limit).min(limit);
-    let memory = own.take(bytes).and_then(|own| {
-        let bodies = extensions.get::<Connection>().map(|connection| connection.bodies());
-        let bodies = bodies.map_or(Some(None), |bodies| bodies.take(bytes).map(Some))?;
-        Some(UploadMemory { _own: own, _bodies: bodies })
-    });
-    let is_kept = memory.is_some();
+) -> (impl Stream<Item = Result<Bytes, BodyError>> + Send + 'static + use<>, UploadMemory) {
+    let bodies = extensions.get::<Connection>().map(|connection| connection.bodies());
+    let budgets: Arc<[_]> = iter::once(own).chain(bodies).cloned().collect();
+    let memory = UploadMemory::default();
     let deadline = Instant::now() + UPLOAD_TIMEOUT;
-    let pieces = try_unfold((body, 0_usize), move |(mut body, mut length)| async move {
-        while let Some(piece) = timeout_at(deadline, next(&mut body)).await?? {
+    let begin = (body, 0_usize, memory.clone(), budgets);
+    let pieces = try_unfold(begin, move |(mut body, mut length, memory, budgets)| async move {
+        let (mut is_kept, mut deadline) = (true, deadline);
+        loop {
+            let piece = match timeout_at(deadline, next(&mut body)).await {
+                Ok(piece) => piece?,
+                Err(_) if !is_kept => break,
+                Err(elapsed) => return Err(elapsed.into()),
+            };
+            let Some(piece) = piece else { break };
             length = length.saturating_add(piece.len());
-            if is_kept && length <= limit {
-                return Ok(Some((piece, (body, length))));
+            if is_kept && length <= limit && memory.grow(&budgets, length) {
+                return Ok(Some((piece, (body, length, memory, budgets))));
+            }
+            if is_kept {
+                (is_kept, deadline) = (false, deadline.min(Instant::now() + DISCARD_TIMEOUT));
             }
             if length > limit.saturating_mul(10) {
                 break;

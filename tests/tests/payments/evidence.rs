@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use blackbox::{
+    acquirer::{Acquirer as Stub, card},
     http::{Answer, Request},
     payments::{
         Acquirer, Card, Merchant, Refusal as _, SECRET, Service, Stripe, Transaction, ids, int,
@@ -425,21 +426,40 @@ async fn a_refused_answer_can_be_repeated() {
     assert_eq!(disputed.events().await, owned(&expected));
 }
 
+/// A disputed payment at an acquirer with our protocol.
+async fn at_acquirer(kind: &str) -> (Stub, Disputed) {
+    let acquirer = Stub::start().await;
+    let own = acquirer.of_payments();
+    let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+    let settings: Vec<_> = own.chain([("PAYMENTS_FACTS_INTERVAL", "1s")]).collect();
+    let service = Service::with(&settings).await;
+    let merchant = live_merchant(&service.app().await).await;
+    let transaction = merchant.pay_with(Card(card::VISA), "EUR", 1000).await;
+    transaction.capture(1000).await;
+    let members = json!({ "disputeId": "dp", "amount": 600, "due": "2099-01-01T00:00:00Z" });
+    let event = Acquirer::event(&format!("dispute.{kind}"), &transaction, members);
+    acquirer.notify(event).await;
+    (acquirer, until_disputed(service, merchant, transaction).await)
+}
+
+#[tokio::test]
+async fn an_inquiry_may_become_another_amount_while_its_answer_is_under_way() {
+    let (acquirer, disputed) = at_acquirer("inquiry").await;
+    acquirer.rules(json!([{ "kind": "answer", "fault": "close" }])).await;
+    let _ = disputed.save(Some("text"), &[]).await.expect(201);
+    let _ = disputed.post("/evidence/submit").await.expect(201);
+    let members = json!({ "disputeId": "dp", "amount": 500, "due": "2099-01-01T00:00:00Z" });
+    let event = Acquirer::event("dispute.opened", &disputed.transaction, members);
+    let _ = Acquirer(&disputed.service).notify(&event).await.expect(204);
+    let place = disputed.service.stop().await;
+    assert_eq!(place.number("SELECT count(*) FROM outbox WHERE dispute IS NOT NULL"), 1);
+    place.agrees().await;
+}
+
 #[tokio::test]
 async fn answers_travel_by_the_acquirer_protocol() {
     for (path, how) in [("/evidence/submit", "won"), ("/accept", "lost")] {
-        let acquirer = blackbox::acquirer::Acquirer::start().await;
-        let own = acquirer.of_payments();
-        let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-        let settings: Vec<_> = own.chain([("PAYMENTS_FACTS_INTERVAL", "1s")]).collect();
-        let service = Service::with(&settings).await;
-        let merchant = live_merchant(&service.app().await).await;
-        let visa = Card(blackbox::acquirer::card::VISA);
-        let transaction = merchant.pay_with(visa, "EUR", 1000).await;
-        transaction.capture(1000).await;
-        let members = json!({ "disputeId": "dp", "amount": 600, "due": "2099-01-01T00:00:00Z" });
-        acquirer.notify(Acquirer::event("dispute.opened", &transaction, members)).await;
-        let disputed = until_disputed(service, merchant, transaction).await;
+        let (acquirer, disputed) = at_acquirer("opened").await;
         acquirer.rules(json!([{ "kind": "answer", "next": 1, "fault": "drop" }])).await;
         let large = [PDF, &vec![0; 4_000_000]].concat();
         let saved = disputed.save(Some("winning_evidence"), &[("a.pdf", &large)]).await;
@@ -457,31 +477,42 @@ async fn answers_travel_by_the_acquirer_protocol() {
 async fn uploads_have_a_limit_of_memory() {
     let disputed = Disputed::new().await;
     let credentials = BASE64_STANDARD.encode(format!(":{}", disputed.merchant.app.key));
-    let length = 4_700_000;
+    let (length, part) =
+        (4_700_000, "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n");
     let head = format!(
         "POST {}/evidence HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {credentials}\r\n\
-         Content-Type: multipart/form-data; boundary=b\r\nContent-Length: {length}\r\n\r\n",
+         Content-Type: multipart/form-data; boundary=b\r\nContent-Length: {length}\r\n\r\n{part}",
         disputed.path
     );
+    let sent = length - 1;
+    let begun = [head.as_bytes(), &vec![b'x'; sent - part.len()]].concat();
     let large = [PDF, &vec![b'x'; 4_000_000]].concat();
     let save = async || {
         let saved = disputed.save(None, &[("a.pdf", &large)]).await.expect(201).json();
         path_of(&saved["evidence"]["files"][0])
     };
-    let file = save().await;
     let used = r#"payments_limit_used{limit="upload_memory"}"#;
     let is_used = async |uploads: u64| {
         let reached = async {
-            while disputed.service.metric(used).await != uploads * length {
+            while disputed.service.metric(used).await != uploads * sent as u64 {
                 sleep(Duration::from_millis(20)).await;
             }
         };
         timeout(DEADLINE, reached).await.unwrap();
     };
+    // Memory follows the bytes that arrive, not the length that a client declares.
     let mut open = Vec::new();
-    for uploads in 1..=32 * 1024 * 1024 / length {
+    for _ in 0..16 {
         let mut connection = disputed.service.connect().await;
         connection.write_all(head.as_bytes()).await.unwrap();
+        open.push(connection);
+    }
+    let file = save().await;
+    open.clear();
+    is_used(0).await;
+    for uploads in 1..=32 * 1024 * 1024 / length as u64 {
+        let mut connection = disputed.service.connect().await;
+        connection.write_all(&begun).await.unwrap();
         open.push(connection);
         is_used(uploads).await;
     }

@@ -35,7 +35,7 @@ pub(crate) struct Upload {
     text: Vec<u8>,
     files: Vec<File>,
     /// The memory is in use until the files are stored.
-    _memory: Option<UploadMemory>,
+    _memory: UploadMemory,
 }
 
 struct File {

@@ -69,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
                  transactions.currency || ' ' || transactions.amount AS kept,
                  authorizations.currency || ' ' || authorizations.amount AS computed
              FROM transactions
-             JOIN authorizations ON authorizations.pending_payment
+             LEFT JOIN authorizations ON authorizations.pending_payment
                  = transactions.pending_payment",
         ),
     },
@@ -92,12 +92,12 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "an outbox entry has the amount of its step, of its transaction (reversal) or of its dispute",
+        name: "an outbox entry has the amount of its step or of its transaction (reversal), or has a dispute",
         test: Rows(
             "SELECT outbox.id AS place, outbox.amount AS kept,
-                 CASE WHEN outbox.movement = 'reverse'
-                     THEN transactions.amount
-                     ELSE coalesce(disputes.amount, trail.amount) END AS computed
+                 CASE WHEN outbox.movement = 'reverse' THEN transactions.amount
+                     WHEN disputes.id IS NOT NULL THEN outbox.amount
+                     ELSE trail.amount END AS computed
              FROM outbox
              LEFT JOIN disputes ON disputes.id = outbox.dispute
                  AND disputes.\"transaction\" = outbox.\"transaction\"
