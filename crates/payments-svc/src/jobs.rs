@@ -170,9 +170,12 @@ impl Jobs {
         let (this, name) = job("deleting old events, evidence and receipts");
         let lease = Lease::new(jobs.store.clone(), "events");
         tasks.spawn(every(SLOW_INTERVAL, name, async move || {
-            lease.hold(this.delete_old_events()).await?;
-            lease.hold(this.delete_old_evidence()).await?;
-            lease.hold(this.delete_old_receipts()).await
+            let deleted = [
+                lease.hold(this.delete_old_events()).await,
+                lease.hold(this.delete_old_evidence()).await,
+                lease.hold(this.delete_old_receipts()).await,
+            ];
+            deleted.into_iter().collect::<Result<(), _>>()
         }));
         let (this, name) = job("counting lines");
         let lease = Lease::new(jobs.store.clone(), "lines");

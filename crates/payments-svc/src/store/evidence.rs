@@ -15,7 +15,8 @@ const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 const OLD: &str = "SELECT dispute FROM evidence JOIN disputes ON disputes.id = evidence.dispute
      WHERE CASE
          WHEN decision IS NOT NULL THEN
-             (SELECT max(trail.created) FROM trail WHERE trail.dispute = evidence.dispute)
+             (SELECT max(trail.created) FROM trail
+              WHERE trail.\"transaction\" = disputes.\"transaction\" AND trail.dispute = disputes.id)
          WHEN line IS NULL THEN due
      END < $1
      LIMIT $2";
@@ -82,4 +83,19 @@ impl Store {
 fn file(columns: &mut Columns<'_>) -> Result<NewFile, ColumnError> {
     let (name, file_type) = (columns.read()?, columns.read()?);
     Ok(NewFile { name, file_type, content: columns.read::<FileContent>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::sqlite::tests::{database, plan},
+        *,
+    };
+
+    #[test]
+    fn the_end_of_a_dispute_is_searched_in_its_own_trail() {
+        let plan = plan(&database(), OLD);
+        let trail = plan.iter().find(|step| step.contains("trail")).unwrap();
+        assert!(trail.contains("(transaction=?)"), "{plan:?}");
+    }
 }
