@@ -195,7 +195,10 @@ impl Listener for Socket {
             let accepted = self.listener.accept().await;
             let peer = accepted.and_then(|(stream, _)| Ok((stream.peer_cred()?.uid(), stream)));
             match peer {
-                Ok((user, stream)) if is_trusted(user, geteuid().as_raw()) => return (stream, ()),
+                Ok((user, stream)) if is_trusted(user, geteuid().as_raw()) => {
+                    self.outage.succeeded();
+                    return (stream, ());
+                }
                 Ok((user, _)) => tracing::warn!(peer.uid = user, "a command of another user"),
                 Err(error) => {
                     self.outage.failed(error);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use blackbox::{
     http::Answer,
     objstore::{Client, Key, Object, Service, Stopped, Writers, unique},
-    process::DEADLINE,
+    process::{DEADLINE, until},
 };
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -316,6 +316,9 @@ async fn an_old_primary_that_returns_gets_no_writes() {
         assert_eq!(answer.status, 503, "{answer:?}");
     }
     assert_eq!(old.run("SELECT revision FROM store"), before, "the old primary got writes");
+    for service in &services {
+        until(async || client.at(service).fetch("/ready").await.status == 503).await;
+    }
     pair.resume_survivor();
     for service in &services {
         put_all(&client.at(service), &objects, 4).await;

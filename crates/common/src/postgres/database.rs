@@ -186,12 +186,26 @@ impl Database {
     ) -> Result<ClientWrapper, OpenError> {
         let client = self.open(listener).await?;
         let applied = apply_settings(&client, settings, self).await;
-        applied.map_err(|error| match error {
+        applied.map_err(|error| self.unusable(error))?;
+        Ok(client)
+    }
+
+    /// Fails if the timeline of this connection is older than that of another one.
+    pub(super) async fn check_timeline(&self, client: &ClientWrapper) -> Result<(), OpenError> {
+        let checked = timeout(OPEN, self.timelines.check(client)).await;
+        let checked = checked.unwrap_or(Err(Error::Silent));
+        if matches!(checked, Err(Error::OldTimeline)) {
+            self.hosts.skip();
+        }
+        checked.map_err(|error| self.unusable(error))
+    }
+
+    fn unusable(&self, error: Error) -> OpenError {
+        match error {
             Error::Database(source) => self.failed(source),
             Error::Silent => OpenError::Silent { setting: self.setting },
             source => OpenError::Refused { setting: self.setting, source: Box::new(source) },
-        })?;
-        Ok(client)
+        }
     }
 
     async fn open(

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use deadpool_postgres::ClientWrapper;
 use tokio::{task::JoinSet, time::sleep};
 
 use super::{Database, OpenError, pool::is_primary};
@@ -41,14 +42,19 @@ impl Health {
     }
 }
 
+/// An old primary may have returned, or a pooler may have come in between.
+async fn check(database: &Database, client: &ClientWrapper) -> Result<(), OpenError> {
+    database.check_timeline(client).await?;
+    database.check_sessions().await
+}
+
 async fn check_repeatedly(database: Database, is_up: Arc<AtomicBool>) {
     let refused = Throttle::new(REPORT_EVERY);
     loop {
         if let Ok(client) = database.connect().await
             && is_primary(&client).await
         {
-            // A pooler may have come in between.
-            let checked = database.check_sessions().await;
+            let checked = check(&database, &client).await;
             while checked.is_ok() && is_primary(&client).await {
                 is_up.store(true, Ordering::Relaxed);
                 sleep(CHECK_EVERY).await;

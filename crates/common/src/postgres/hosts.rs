@@ -41,12 +41,14 @@ pub(super) struct Hosts {
     tls: Receiver<MakeRustlsConnect>,
     /// The host to try first.
     first: Arc<AtomicUsize>,
+    /// The host that accepted a connection last.
+    last: Arc<AtomicUsize>,
 }
 
 impl Hosts {
     /// Takes the [`configs`], whose number never changes.
     pub(super) fn new(configs: Receiver<Vec<Config>>, tls: Receiver<MakeRustlsConnect>) -> Self {
-        Self { configs, tls, first: Arc::default() }
+        Self { configs, tls, first: Arc::default(), last: Arc::default() }
     }
 
     pub(super) fn tls(&self) -> MakeRustlsConnect {
@@ -71,16 +73,18 @@ impl Hosts {
         Ok(run(self.connect_to(last).await?, listener))
     }
 
-    /// Makes the next attempt begin with the host after the one that it would begin with.
+    /// Makes the next attempt begin with the host after the one that accepted a connection last:
+    /// also if several connections to it are refused at the same time.
     pub(super) fn skip(&self) {
-        let first = self.first.load(Ordering::Relaxed);
-        self.first.store((first + 1) % self.configs.borrow().len(), Ordering::Relaxed);
+        let last = self.last.load(Ordering::Relaxed);
+        self.first.store((last + 1) % self.configs.borrow().len(), Ordering::Relaxed);
     }
 
     async fn connect_to(&self, host: usize) -> Result<Connected, Error> {
         let config = self.configs.borrow()[host].clone();
         let connected = config.connect(self.tls()).await?;
         self.first.store(host, Ordering::Relaxed);
+        self.last.store(host, Ordering::Relaxed);
         Ok(connected)
     }
 }

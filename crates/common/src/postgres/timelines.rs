@@ -34,6 +34,12 @@ struct Timeline {
 }
 
 impl Timeline {
+    async fn read(client: &ClientWrapper) -> Result<Self, Error> {
+        let row = client.query_one(TIMELINE, &[]).await?;
+        let (system_identifier, number) = (row.try_get(0)?, row.try_get(1)?);
+        Ok(Self { system_identifier, number, started: row.try_get(2)? })
+    }
+
     fn is_older_than(&self, other: &Self) -> bool {
         // Numbers have eight hexadecimal digits.
         self.system_identifier == other.system_identifier && self.number < other.number
@@ -51,6 +57,14 @@ struct Seen {
 }
 
 impl Timelines {
+    /// Fails if the timeline of a connection is older than the newest one.
+    pub(super) async fn check(&self, client: &ClientWrapper) -> Result<(), Error> {
+        let timeline = Timeline::read(client).await?;
+        let newest = self.0.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_old = newest.as_ref().is_some_and(|newest| timeline.is_older_than(newest));
+        if is_old { Err(Error::OldTimeline) } else { Ok(()) }
+    }
+
     /// How often the timeline has changed, or its server has restarted.
     pub(super) fn changes(&self) -> u64 {
         self.0.changes.load(Ordering::Acquire)
@@ -58,9 +72,7 @@ impl Timelines {
 
     /// Reads the timeline of a new connection, before anything else is read from it.
     pub(super) async fn observe(&self, client: &ClientWrapper) -> Result<(), Error> {
-        let row = client.query_one(TIMELINE, &[]).await?;
-        let (system_identifier, number) = (row.try_get(0)?, row.try_get(1)?);
-        let timeline = Timeline { system_identifier, number, started: row.try_get(2)? };
+        let timeline = Timeline::read(client).await?;
         let mut newest = self.0.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.as_ref() == Some(&timeline) {
             return Ok(());
