@@ -1,6 +1,6 @@
 //! Runs a service as a process: from its start until a signal or a failure ends it.
 
-use std::{fs, io, process::ExitCode};
+use std::{fs, io, pin::pin, process::ExitCode};
 
 use rlimit::Resource;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -33,16 +33,16 @@ pub trait Running {
 }
 
 /// Starts a service, and runs it until SIGTERM or SIGINT (success) or until it fails. Tells systemd
-/// when it has started and when it stops. SIGHUP makes
-/// the parts that wait for [`hangup`] read their files again. Other signals of users have no effect.
+/// when it has started and when it stops. SIGHUP makes the parts that wait for [`hangup`] read their
+/// files again. Other signals of users have no effect.
 pub fn run<R: Running, E: Fatal>(
     server: &ServerConfig,
     start: impl Future<Output = Result<R, E>>,
 ) -> ExitCode {
     let runtime = or_exit(Builder::new_multi_thread().enable_all().build());
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         // First, because a signal without a handler ends the process.
-        let stop = or_exit(terminated());
+        let mut stop = pin!(or_exit(terminated()));
         let mut hangup = or_exit(hangup());
         or_exit(ignore_user_signals());
         let _log = telemetry::init(server);
@@ -51,7 +51,11 @@ pub fn run<R: Running, E: Fatal>(
                 tracing::info!("SIGHUP: reading files again");
             }
         });
-        let mut running = match start.await {
+        let started = tokio::select! {
+            started = start => started,
+            () = &mut stop => return ExitCode::SUCCESS,
+        };
+        let mut running = match started {
             Ok(running) => running,
             Err(error) => return failed(&error),
         };
@@ -63,7 +67,10 @@ pub fn run<R: Running, E: Fatal>(
         notify(NotifyState::Stopping);
         running.stop().await;
         if by_signal { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-    })
+    });
+    // A look-up of a name can hold its thread for half a minute.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Tells systemd a state, if it has started the process with `Type=notify`.

@@ -291,7 +291,7 @@ impl Store {
                 (Engine::Postgres(Arc::new(engine)), clock)
             }
             None => {
-                let engine = Sqlite::open(&config.data_dir, config.cache)?;
+                let engine = Sqlite::open(&config.data_dir, config.cache).await?;
                 let clock = ClockTable::Sqlite(config.data_dir.join(sqlite::DATABASE));
                 (Engine::Sqlite(Arc::new(engine)), clock)
             }

@@ -269,6 +269,18 @@ async fn signals_during_the_start_do_not_end_the_process() {
 }
 
 #[tokio::test]
+async fn a_signal_stops_a_service_that_starts() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://ann@{}/none", silent.local_addr().unwrap());
+    let place = Stopped::on(None, &[]).with("PAYMENTS_DATABASE_URL", &url);
+    let child = place.command().spawn().unwrap();
+    let _connection = timeout(DEADLINE, silent.accept()).await.unwrap().unwrap();
+    process::send(child.id().unwrap(), "TERM").await;
+    let ended = timeout(DEADLINE, child.wait_with_output()).await.unwrap().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{}", output(&ended));
+}
+
+#[tokio::test]
 async fn a_check_connects_again_if_the_database_does_not_answer() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("postgres://ann@{}/none", silent.local_addr().unwrap());

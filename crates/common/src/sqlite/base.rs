@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use rusqlite::Connection;
+use tokio::task::spawn_blocking;
 
 use super::{Directory, Disk, Embedded, Lookups, Readers, StartError, WriterThread, recover};
 use crate::{
@@ -22,7 +23,7 @@ pub struct Owned {
 
 impl Owned {
     /// Takes the lock of the data directory, opens the file `database` in it, and runs the missing
-    /// migrations.
+    /// migrations. Can wait for a minute for other processes.
     pub fn open(
         directory: &Path,
         database: &str,
@@ -32,6 +33,17 @@ impl Owned {
         let (mut connection, disk) = recover(&directory)?;
         migrate(&mut connection)?;
         Ok(Self { connection, disk, directory })
+    }
+
+    /// Like [`Self::open`], on a thread of its own: a signal can stop the start meanwhile.
+    pub async fn open_aside(
+        directory: &Path,
+        database: &'static str,
+        migrate: impl FnOnce(&mut Connection) -> Result<(), MigrationError> + Send + 'static,
+    ) -> Result<Self, StartError> {
+        let directory = directory.to_owned();
+        let opened = spawn_blocking(move || Self::open(&directory, database, migrate)).await;
+        opened.unwrap_or_else(|panicked| Err(StartError::File(panicked.into())))
     }
 
     /// The path of the database.

@@ -75,7 +75,7 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     pub(super) async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
-        let owned = Owned::open(&config.data_dir, DATABASE, migrate)?;
+        let owned = Owned::open_aside(&config.data_dir, DATABASE, migrate).await?;
         let epoch = epoch(&owned.connection)?;
         let clock = JobClock::open(ClockTable::Sqlite(owned.path().to_owned())).await?;
         let shared = Shared::new(config, epoch, clock);

@@ -59,8 +59,8 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Opens the store in `data_dir`, with a cache of at most `cache` bytes.
-    pub(super) fn open(data_dir: &Path, cache: u64) -> Result<Self, StartError> {
-        let owned = Owned::open(data_dir, DATABASE, migrate)?;
+    pub(super) async fn open(data_dir: &Path, cache: u64) -> Result<Self, StartError> {
+        let owned = Owned::open_aside(data_dir, DATABASE, migrate).await?;
         let cores = available_parallelism().map_or(2, usize::from);
         let lookups = Lookups::open(owned.path(), cores)?;
         let transactions = Arc::new(TransactionCache::new(cache));
