@@ -215,18 +215,17 @@ pub fn backup(
     if target.exists() {
         return Err(BackupError::Exists(target.to_owned()));
     }
-    let mut partial = target.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    match fs::remove_file(&partial) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-        _ => directory::create(&partial)?,
-    }
-    if let Err(error) = copy(source, &partial, progress, prepare) {
-        let _ = fs::remove_file(&partial);
-        return Err(error);
-    }
-    fs::rename(&partial, target)?;
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    // Another backup may have the same target.
+    let partial = tempfile::Builder::new()
+        .prefix(&format!("{name}."))
+        .suffix(".partial")
+        .tempfile_in(directory::parent(target))?;
+    copy(source, partial.path(), progress, prepare)?;
+    partial.persist_noclobber(target).map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => BackupError::Exists(target.to_owned()),
+        _ => error.error.into(),
+    })?;
     Ok(directory::sync_name(target)?)
 }
 

@@ -5,6 +5,8 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
 };
 
 /// The process that owns the directory holds the lock of this file. The file is empty, unless the owner
@@ -42,7 +44,7 @@ impl Directory {
         let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
         create_directory(path).map_err(unusable)?;
         let lock = File::create(path.join(LOCK)).map_err(unusable)?;
-        match lock.try_lock() {
+        match try_lock(&lock) {
             Ok(()) => {
                 let database = path.join(database);
                 create(&database).map_err(unusable)?;
@@ -69,9 +71,26 @@ impl Directory {
     }
 }
 
-/// Whether the process that owns the directory of this database waits for others that read it.
+/// Tries for a moment, because [`owner_waits`] holds the lock for a moment.
+fn try_lock(lock: &File) -> Result<(), TryLockError> {
+    for _ in 0..5 {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(20)),
+            locked => return locked,
+        }
+    }
+    lock.try_lock()
+}
+
+/// Whether the process that owns the directory of this database waits for others that read it. The
+/// mark of a process that was killed means nothing.
 pub(super) fn owner_waits(database: &Path) -> bool {
-    database.with_file_name(LOCK).metadata().is_ok_and(|lock| lock.len() > 0)
+    let path = database.with_file_name(LOCK);
+    let is_owned = || {
+        let lock = File::open(&path)?.try_lock_shared();
+        Ok::<_, io::Error>(matches!(lock, Err(TryLockError::WouldBlock)))
+    };
+    path.metadata().is_ok_and(|lock| lock.len() > 0) && is_owned().unwrap_or(false)
 }
 
 /// Creates a directory and its parents, unless they exist. SQLite syncs the names of its files, but
@@ -83,10 +102,15 @@ fn create_directory(path: &Path) -> io::Result<()> {
     missing.into_iter().try_for_each(sync_name)
 }
 
+/// The directory that holds the name of this file or directory.
+pub(super) fn parent(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
 /// Syncs the directory that holds the name of this file or directory.
 pub(super) fn sync_name(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    File::open(parent(path))?.sync_all()
 }
 
 /// Creates an empty file that only its owner can read, unless the file exists.
