@@ -167,13 +167,14 @@ impl Portal {
         let bearer = signed_in.bearer().map_err(unexpected)?;
         samples.profile_fetched(!fields.is_all());
         let read = calls.profile(&bearer).await;
-        let failed = match &read {
-            Err(SignInError::ProfileParse(fault)) => &[fault.deviation()][..],
-            _ => &[],
+        let fault = match &read {
+            Err(SignInError::ProfileParse(fault)) => Some(*fault),
+            _ => None,
         };
-        let deviations = read.as_ref().map_or(failed, |signed_in| &signed_in.deviations);
+        let failed = fault.map(ProfileFault::deviation);
+        let deviations = read.as_ref().map_or(failed.as_slice(), |signed_in| &signed_in.deviations);
         samples.anomalies(deviations.iter().map(|deviation| deviation.anomaly));
-        self.drift.report(deviations);
+        self.drift.report(deviations, fault);
         read
     }
 

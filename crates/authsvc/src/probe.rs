@@ -9,7 +9,7 @@ use std::{
 
 use common::{config::or_exit, error::Cause, files::Files, tls::TlsError};
 use secrecy::zeroize::Zeroizing;
-use serde_json::json;
+use serde::Serialize;
 use tokio::runtime::Builder;
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Limit of the input, in bytes.
-const MAX_INPUT: u64 = 4096;
+const MAX_INPUT: u16 = 4096;
 
 /// Why nothing was sent to the portal.
 #[derive(Debug, thiserror::Error)]
@@ -55,16 +55,25 @@ fn configured(config: &Config) -> Result<Portal, ProbeError> {
     config.portal_url.as_ref().map(|_| portal).ok_or(ProbeError::NoPortal)
 }
 
+#[derive(Serialize)]
+struct Body<'a> {
+    username: &'a str,
+    password: &'a str,
+    profile: bool,
+}
+
 fn credentials() -> Result<SignIn, ProbeError> {
     if io::stdin().is_terminal() {
         let prompt = "Enter the username, and the password in the next line. It will be visible.";
         writeln!(io::stderr(), "{prompt}")?;
     }
-    let mut input = io::stdin().lock().take(MAX_INPUT);
+    let mut input = io::stdin().lock().take(MAX_INPUT.into());
     let (username, password) = (line(&mut input)?, line(&mut input)?);
-    let body = json!({ "username": *username, "password": *password, "profile": true });
-    let body = Zeroizing::new(body.to_string());
-    SignIn::parse(body.as_bytes()).map_err(|invalid| {
+    let body = Body { username: &username, password: &password, profile: true };
+    // Long enough for any input, so that no shorter copy of the password is left.
+    let mut json = Zeroizing::new(Vec::with_capacity(8 * usize::from(MAX_INPUT)));
+    serde_json::to_writer(&mut *json, &body).map_err(io::Error::from)?;
+    SignIn::parse(&json).map_err(|invalid| {
         let rules: Vec<_> = invalid.iter().map(|Invalid { rule, .. }| *rule).collect();
         ProbeError::Invalid(rules.join("; "))
     })

@@ -78,7 +78,9 @@ impl FromRequest<Arc<App>> for Valid {
                 BodyError::NoMemory => Error::NoMemory,
                 BodyError::Gone => Error::Abandoned,
             })?;
-        SignIn::parse(&body).map(Self).map_err(Error::Invalid)
+        let sign_in = SignIn::parse(&body);
+        body.wipe();
+        sign_in.map(Self).map_err(Error::Invalid)
     }
 }
 

@@ -7,8 +7,9 @@ use std::{
 };
 
 use common::throttle::Throttle;
+use tracing::field::display;
 
-use super::body::BodyFault;
+use super::{answer::ProfileFault, body::BodyFault};
 use crate::domain::{Anomaly, Deviation};
 
 /// How often the same deviation is logged at most.
@@ -36,14 +37,21 @@ impl DriftLog {
         }
     }
 
-    /// Logs those deviations that were not logged in the last minute: one line for each anomaly.
-    pub(super) fn report(&self, deviations: &[Deviation]) {
+    /// Logs those deviations that were not logged in the last minute: one line for each anomaly. With
+    /// the fault of an answer that is not a profile.
+    pub(super) fn report(&self, deviations: &[Deviation], fault: Option<ProfileFault>) {
         if deviations.is_empty() {
             return;
         }
         for (anomaly, members) in self.due(deviations, Instant::now()) {
             let (reason, members) = (anomaly.name(), members.join(", "));
-            tracing::warn!(reason, members, "the portal's profile differs from the known ones");
+            let cause = fault.map(display);
+            tracing::warn!(
+                reason,
+                members,
+                cause,
+                "the portal's profile differs from the known ones"
+            );
         }
     }
 
