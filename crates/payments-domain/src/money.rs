@@ -148,16 +148,14 @@ group! {
 }
 
 impl Money {
-    /// Parses an amount in major units with exactly the places of its currency: `9.95` in EUR, `995`
-    /// in JPY.
+    /// Parses an amount or a sum in major units with exactly the places of its currency: `9.95` in
+    /// EUR, `995` in JPY.
     pub fn of_decimal(currency: Currency, text: &str) -> Result<Self, InvalidMajorUnits> {
         let invalid = InvalidMajorUnits(currency.exponent());
-        let Decimal { mantissa, places } = text.parse().map_err(|_| invalid)?;
+        let Decimal { mantissa, places } = Decimal::parse(text, 18).map_err(|_| invalid)?;
         let minor = i64::try_from(mantissa).map_err(|_| invalid)?;
-        if places != currency.exponent() || minor > Amount::MAX {
-            return Err(invalid);
-        }
-        Ok(Self { currency, minor })
+        let has_places = places == currency.exponent();
+        has_places.then_some(Self { currency, minor }).ok_or(invalid)
     }
 
     /// The amount in major units, without the currency: `9.95` for 995 cents.
@@ -175,10 +173,7 @@ impl Money {
 
 /// Contains the number of decimal places of the currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "must be a decimal number with {0} places, not negative, and at most {max} minor units",
-    max = Amount::MAX
-)]
+#[error("must be a decimal number with {0} places and at most 18 digits, not negative")]
 pub struct InvalidMajorUnits(u32);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -275,19 +270,26 @@ pub(super) struct Decimal {
     pub(super) places: u32,
 }
 
-/// The text is not a decimal number of at most 15 digits.
+/// The text is not a decimal number, or is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct InvalidDecimal;
 
 impl FromStr for Decimal {
     type Err = InvalidDecimal;
 
+    /// At most 15 digits.
     fn from_str(text: &str) -> Result<Self, InvalidDecimal> {
+        Self::parse(text, 15)
+    }
+}
+
+impl Decimal {
+    fn parse(text: &str, most: usize) -> Result<Self, InvalidDecimal> {
         let (whole, places) = text.split_once('.').unwrap_or((text, ""));
         let digits = format!("{whole}{places}");
         let is_number = !whole.is_empty()
             && !text.ends_with('.')
-            && digits.len() <= 15
+            && digits.len() <= most
             && digits.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number {
             return Err(InvalidDecimal);
@@ -407,8 +409,8 @@ mod tests {
             let currency = code.parse().unwrap();
             let money = Money { currency, minor };
             assert_eq!(money.decimal(), decimal, "{code} {minor}");
-            let is_amount = (0..=Amount::MAX).contains(&minor);
-            assert_eq!(Money::of_decimal(currency, decimal).ok(), is_amount.then_some(money));
+            let is_read = (0..i64::MAX).contains(&minor);
+            assert_eq!(Money::of_decimal(currency, decimal).ok(), is_read.then_some(money));
         }
         for (code, decimal) in [
             ("EUR", "9.950"),

@@ -75,8 +75,8 @@ enum Entry {
     Rejected(RejectedFile),
     /// Something else, such as a payment.
     Other,
-    /// A line that cannot be read.
-    Malformed(u64, Problem),
+    /// What cannot be booked, with its line and end-to-end ID.
+    Named(u64, String, Problem),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -152,7 +152,7 @@ struct Run<'a> {
     operator: &'a mut Operator<Store>,
     progress: &'a Progress,
     batch: Vec<Returned>,
-    /// The payouts that the file has returned so far.
+    /// The payouts that the file has returned or named so far.
     seen: HashSet<Id>,
     problems: csv::Writer<StdoutLock<'a>>,
     booked: u64,
@@ -180,9 +180,11 @@ impl<'a> Run<'a> {
         match entry {
             Entry::Returned(returned) => self.add_returned(returned).await,
             Entry::Rejected(file) => self.reject(file).await,
-            Entry::Malformed(line, problem) => {
+            Entry::Named(line, id, problem) => {
                 self.book().await?;
-                self.name(line, "", &problem)
+                // A rejection of the whole file does not book it.
+                self.seen.extend(id.parse::<Id>());
+                self.name(line, &id, &problem)
             }
             Entry::Other => {
                 self.others = self.others.saturating_add(1);
@@ -240,14 +242,15 @@ impl<'a> Run<'a> {
                 self.name(returned.line, id, problem)?;
                 continue;
             }
-            if !id.parse().is_ok_and(|id| self.seen.insert(id)) {
+            let is_new = id.parse().is_ok_and(|id| self.seen.insert(id));
+            if outcome == Outcome::Booked {
+                self.booked = self.booked.saturating_add(1);
+            } else if is_new {
+                self.already_booked = self.already_booked.saturating_add(1);
+            } else {
                 let (here, there) = (String::new(), String::new());
                 let problem = Problem { kind: ProblemKind::Twice, here, there };
                 self.name(returned.line, id, &problem)?;
-            } else if outcome == Outcome::Booked {
-                self.booked = self.booked.saturating_add(1);
-            } else {
-                self.already_booked = self.already_booked.saturating_add(1);
             }
         }
         Ok(())

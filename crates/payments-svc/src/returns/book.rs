@@ -24,6 +24,10 @@ pub(crate) enum ProblemKind {
     MissingFile,
     /// The file has the return in an earlier line, too.
     Twice,
+    /// The bank rejected a file or a transfer because it has it already: nothing came back.
+    Duplicate,
+    /// The bank reversed a return: the money has left again.
+    Reversed,
     Currency,
     Amount,
     /// The transfer came back before the payout was booked.
@@ -44,6 +48,8 @@ impl ProblemKind {
             Self::MissingHere => "missing-here",
             Self::MissingFile => "missing-file",
             Self::Twice => "twice",
+            Self::Duplicate => "duplicate",
+            Self::Reversed => "reversed",
             Self::Currency => "currency",
             Self::Amount => "amount",
             Self::Date => "date",

@@ -1,13 +1,19 @@
 //! Account statements and notifications: `camt.053.001.08` and `camt.054.001.08`.
 //!
-//! 1. A return is a booked credit with the information on a return (`RtrInf`), or with the code of a
-//!    returned transfer (`RRTN`). All other entries are counted.
+//! 1. A return is a booked credit with the information on a return (`RtrInf`), with the code of a
+//!    returned transfer (`RRTN`), or that reverses a debit (`RvslInd`). All other entries are counted.
 //! 2. An entry can have the details of several transfers. Its own amount is their sum: it counts
 //!    only for the details that are alone and have no amount.
 
 use std::mem::take;
 
-use super::{Entry, Returned, reason::ReasonText, xml::Path};
+use super::{
+    Entry, Returned,
+    book::{Problem, ProblemKind},
+    reason::ReasonText,
+    xml::Path,
+};
+use crate::formula;
 
 /// The sub-family of a bank transaction code: a transfer that came back.
 const RETURNED_TRANSFER: &str = "RRTN";
@@ -20,6 +26,8 @@ pub(super) struct Camt {
     entries: &'static str,
     entry: Details,
     is_booked: bool,
+    /// Whether the entry undoes an earlier one in the other direction.
+    is_reversal: bool,
     /// The details of the current transfer.
     current: Details,
     /// Details that have ended. Others may follow in the entry.
@@ -54,6 +62,7 @@ impl Camt {
             entries,
             entry: Details::default(),
             is_booked: false,
+            is_reversal: false,
             current: Details::default(),
             previous: None,
             has_several: false,
@@ -85,26 +94,36 @@ impl Camt {
                 return Some(self.entry_of(last));
             }
             ("/Sts/Cd", None) => self.is_booked = path.text() == "BOOK",
+            ("/RvslInd", None) => self.is_reversal = ["true", "1"].contains(&&*path.text()),
             (name, None) => self.entry.read(name, path),
         }
         None
     }
 
-    /// The return of a transfer, if it is one.
+    /// The return of a transfer, if it is one: the reversal of a debit returns it, too. The reversal of
+    /// a return is named.
     fn entry_of(&self, details: Details) -> Entry {
         let is_credit = details.is_credit.or(self.entry.is_credit) == Some(true);
         let is_return = details.is_return || self.entry.is_return;
-        if !(is_return && is_credit && self.is_booked) {
-            return Entry::Other;
-        }
         let own = self.entry.amount.clone().filter(|_| !self.has_several);
-        Entry::Returned(Returned {
-            line: details.line,
-            end_to_end_id: details.end_to_end_id,
-            amount: Some(details.amount.or(own).unwrap_or_default()),
-            date: self.entry.date.clone(),
-            reason: details.reason.into_text(),
-        })
+        let (line, end_to_end_id, amount) =
+            (details.line, details.end_to_end_id, details.amount.or(own).unwrap_or_default());
+        match (is_credit, self.is_reversal) {
+            _ if !self.is_booked => Entry::Other,
+            (true, is_reversal) if is_return || is_reversal => Entry::Returned(Returned {
+                line,
+                end_to_end_id,
+                amount: Some(amount),
+                date: self.entry.date.clone(),
+                reason: details.reason.into_text(),
+            }),
+            (false, true) if is_return => {
+                let there = formula::quote(&amount.join(" "));
+                let problem = Problem { kind: ProblemKind::Reversed, here: String::new(), there };
+                Entry::Named(line, end_to_end_id, problem)
+            }
+            _ => Entry::Other,
+        }
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn check_header(file: &CsvFile) -> Result<(), ReadError> {
 
 pub(super) fn entry(row: &Row<'_>) -> Entry {
     let problem = |rule, value: &str| {
-        Entry::Malformed(row.line, malformed(ProblemKind::MalformedRow, rule, value))
+        Entry::Named(row.line, String::new(), malformed(ProblemKind::MalformedRow, rule, value))
     };
     if row.width() != HEADER.len() {
         return problem("must have 5 columns", &format!("{} columns", row.width()));

@@ -18,6 +18,10 @@ impl ReasonText {
         self.0.extend(part.chars().take(MAX));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn into_text(self) -> String {
         self.0
     }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use super::{
     Entry, RejectedFile, Returned,
+    book::ProblemKind,
     file::{ReadError, ReturnsFile},
 };
 
@@ -85,6 +86,32 @@ fn a_statement_has_the_returns_among_other_entries() {
 }
 
 #[test]
+fn the_reversal_of_a_debit_is_a_return_and_that_of_a_return_is_named() {
+    let reversed = |direction: &str, indicator: &str, information: &str| {
+        format!(
+            "<Document xmlns=\"urn:iso:std:iso:20022:tech:xsd:camt.053.001.08\"><BkToCstmrStmt><Stmt>
+             <Ntry><Amt Ccy=\"EUR\">9.45</Amt><CdtDbtInd>{direction}</CdtDbtInd>
+             <RvslInd>{indicator}</RvslInd><Sts><Cd>BOOK</Cd></Sts>
+             <BookgDt><Dt>2026-11-24</Dt></BookgDt><NtryDtls><TxDtls><Refs>
+             <EndToEndId>a</EndToEndId></Refs>{information}</TxDtls></NtryDtls></Ntry>
+             </Stmt></BkToCstmrStmt></Document>"
+        )
+    };
+    let read = |direction, indicator, information| {
+        read(reversed(direction, indicator, information).as_bytes()).unwrap().remove(0)
+    };
+    let transfer = returned(4, "a", Some(["EUR", "9.45"]), "");
+    assert_eq!(read("CRDT", "true", ""), transfer);
+    assert_eq!(read("CRDT", "1", "<RtrInf/>"), transfer);
+    for (direction, indicator) in [("CRDT", "false"), ("DBIT", "true")] {
+        assert_eq!(read(direction, indicator, ""), Entry::Other, "{direction} {indicator}");
+    }
+    let Entry::Named(4, id, problem) = read("DBIT", "true", "<RtrInf/>") else { panic!() };
+    assert_eq!((&*id, problem.kind), ("a", ProblemKind::Reversed));
+    assert_eq!(problem.there, "\"EUR 9.45\"");
+}
+
+#[test]
 fn prefixes_comments_and_a_byte_order_mark_change_nothing() {
     let prefixed = STATEMENT
         .replace("</", "</camt:")
@@ -128,6 +155,9 @@ fn a_status_report_rejects_transfers_batches_and_files() {
         [returned(5, "a", Some(["EUR", "9.45"]), "AC01"), returned(7, "b", None, ""), Entry::Other];
     assert_eq!(read(REPORT.as_bytes()).unwrap(), transfers);
     let (batch, group) = (rejected(4, "batch", ""), rejected(3, "group", "FF01: the schema"));
+    // The second transfer has no reason of its own.
+    let [first, ..] = transfers;
+    let transfers = [first, Entry::Other, Entry::Other];
     let batch_report = REPORT.replace("<PmtInfSts>PART", "<PmtInfSts>RJCT");
     let entries = read(batch_report.as_bytes()).unwrap();
     assert_eq!((&entries[..3], &entries[3..]), (&transfers[..], &[batch][..]));
@@ -139,14 +169,44 @@ fn a_status_report_rejects_transfers_batches_and_files() {
 }
 
 #[test]
+fn what_is_rejected_as_a_duplicate_does_not_come_back() {
+    let duplicate = |code: &str| format!("<StsRsnInf><Rsn><Cd>{code}</Cd></Rsn></StsRsnInf>");
+    let kinds = |report: &str| -> Vec<Option<ProblemKind>> {
+        let kind = |entry: &Entry| match entry {
+            Entry::Named(_, _, problem) => Some(problem.kind),
+            _ => None,
+        };
+        read(report.as_bytes()).unwrap().iter().map(kind).collect()
+    };
+    let named = Some(ProblemKind::Duplicate);
+    let group = |code: &str| {
+        let reason = format!("<GrpSts>RJCT</GrpSts>{}", duplicate(code));
+        REPORT.replace("<GrpSts>PART</GrpSts>", &reason)
+    };
+    assert_eq!(kinds(&group("DU01")), [named, named, None, named]);
+    assert_eq!(kinds(&group("FF01")), [None; 4]);
+    let batch = format!("<PmtInfSts>RJCT</PmtInfSts>{}", duplicate("DU02"));
+    let batch = REPORT.replace("<PmtInfSts>PART</PmtInfSts>", &batch);
+    assert_eq!(kinds(&batch), [named, named, None, named]);
+    // The same report often rejects the file, too, without a reason of its own.
+    let whole = |report: &str| report.replace("<GrpSts>PART", "<GrpSts>RJCT");
+    assert_eq!(kinds(&whole(&batch)), [named, named, None, named, named]);
+    let transfers = whole(&REPORT.replace("AC01", "AM05"));
+    assert_eq!(kinds(&transfers), [named, None, None, named]);
+    let entries = read(transfers.as_bytes()).unwrap();
+    assert_eq!(entries[1], Entry::Other, "it is part of a file that is a duplicate");
+    assert_eq!(kinds(&REPORT.replace("AC01", "AM05")), [named, None, None]);
+}
+
+#[test]
 fn a_row_of_csv_is_a_return() {
     let header = "end_to_end_id,amount,currency,reason,date\n";
     let rows = "a,9.45,EUR,\"AC04, closed\",2026-11-24\nb,1\n";
     let entries = read(format!("{header}{rows}").as_bytes()).unwrap();
     assert_eq!(entries[0], returned(2, "a", Some(["EUR", "9.45"]), "AC04, closed"));
-    assert!(matches!(entries[1], Entry::Malformed(3, _)), "{entries:?}");
+    assert!(matches!(entries[1], Entry::Named(3, ..)), "{entries:?}");
     let entries = read(&[header.as_bytes(), b"\xff,1,EUR,,2026-11-24\n"].concat()).unwrap();
-    assert!(matches!(entries[..], [Entry::Malformed(2, _)]), "{entries:?}");
+    assert!(matches!(entries[..], [Entry::Named(2, ..)]), "{entries:?}");
     assert_eq!(read(header.as_bytes()).unwrap(), []);
     for other in ["", "\n", "a,b\n", "id,merchant,name,iban,currency,amount,reference\n"] {
         assert!(read(other.as_bytes()).unwrap_err().contains("end_to_end_id"), "{other}");

@@ -8,10 +8,8 @@ use super::{
 };
 
 /// The rules of malformed values.
-const EUROS: &str = "must be a decimal number with 2 places, not negative, and at most 1000000000000 \
-                     minor units";
-const YENS: &str = "must be a decimal number with 0 places, not negative, and at most 1000000000000 \
-                    minor units";
+const EUROS: &str = "must be a decimal number with 2 places and at most 18 digits, not negative";
+const YENS: &str = "must be a decimal number with 0 places and at most 18 digits, not negative";
 const KEYS: &str = "must be the key of an operation: 24 or 64 lower-case hexadecimal digits";
 const TYPES: &str = "must be capture or refund";
 const IDS: &str = "must be 24 hexadecimal digits";
@@ -109,7 +107,7 @@ async fn each_malformed_value_is_named() {
         ("a negative refund", REFUND, AMOUNT, "-2.50", "amount", EUROS),
         ("no amount", CAPTURE, AMOUNT, "", "amount", EUROS),
         ("an amount of zero", CAPTURE, AMOUNT, "0.00", "amount", "must be more than 0"),
-        ("an amount above the limit", CAPTURE, AMOUNT, "99999999999.00", "amount", EUROS),
+        ("an amount above the limit", CAPTURE, AMOUNT, "99999999999999999999.00", "amount", EUROS),
         ("a formula", CAPTURE, AMOUNT, "=1+5", "amount", EUROS),
         ("places in yen", YEN, AMOUNT, "1000.00", "amount", YENS),
         ("a negative fee", CAPTURE, FEE, "-0.06", "fee", EUROS),

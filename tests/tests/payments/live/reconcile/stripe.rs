@@ -99,8 +99,7 @@ async fn a_report_of_stripe_is_compared_by_payment_intent_and_refund() {
                 "7",
                 "txn_5",
                 "",
-                "must be a decimal number with 2 places, not negative, and at most 1000000000000 \
-             minor units",
+                "must be a decimal number with 2 places and at most 18 digits, not negative",
                 "\"-30.00\"",
             ],
         ),
