@@ -4,7 +4,8 @@
 //! 1. The entries of one transaction are sent in order, one at a time. Other transactions go on.
 //! 2. If an entry fails, it and those behind it are postponed together. An entry that is read later
 //!    waits, too: the store reports the earliest postponed entry of its transaction.
-//! 3. A capture of a merchant whose payments are held is postponed until the release.
+//! 3. A capture of a merchant whose payments are held is postponed until the release, or until its
+//!    authorization ends: then it is refused, unless it was carried out before.
 //! 4. [`OutboxQueue`] holds the entries that are sent or wait for it in this process. If the process
 //!    ends, they are read again, and acquirers carry out each key once.
 
@@ -42,6 +43,15 @@ pub struct QueuedEntry {
     pub behind: Option<(Id, Timestamp)>,
     /// Whether the payments of its merchant are held.
     pub is_held: bool,
+    /// When the authorization of its transaction ends.
+    pub valid_until: Option<Timestamp>,
+}
+
+impl QueuedEntry {
+    /// A capture of a held merchant is not sent, also if its authorization ends meanwhile.
+    pub fn is_held_capture(&self) -> bool {
+        self.is_held && self.entry.kind == OutboxKind::Capture
+    }
 }
 
 /// The result of sending an entry.
@@ -92,7 +102,7 @@ impl OutboxQueue {
     }
 
     /// Adds entries that were read together, those of a transaction in their order. A capture that is
-    /// held is postponed, and so are the entries behind it.
+    /// held is postponed until its authorization ends, and so are the entries behind it.
     pub fn add_all(
         &mut self,
         read: impl IntoIterator<Item = QueuedEntry>,
@@ -100,11 +110,12 @@ impl OutboxQueue {
     ) -> Vec<Postponed> {
         let mut held = HashSet::new();
         let add = |queued: QueuedEntry| {
-            let OutboxEntry { id: entry, transaction, kind, .. } = queued.entry;
-            let is_capture = kind == OutboxKind::Capture;
+            let OutboxEntry { id: entry, transaction, .. } = queued.entry;
+            let has_ended = queued.valid_until.is_some_and(|until| until <= now);
+            let waits = queued.is_held_capture() && !has_ended;
             let known = self.transactions.get(&transaction);
             let is_sending = known.is_some_and(|known| known.contains_key(&entry));
-            if queued.is_held && !is_sending && (is_capture || held.contains(&transaction)) {
+            if !is_sending && (waits || queued.is_held && held.contains(&transaction)) {
                 held.insert(transaction);
                 return Some(Postponed { entry, attempts: queued.attempts, delay: HELD_DELAY });
             }

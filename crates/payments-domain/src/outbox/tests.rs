@@ -50,7 +50,13 @@ fn read(rows: &BTreeMap<Id, Row>, now: Timestamp) -> Vec<QueuedEntry> {
         };
         let behind =
             rows.values().find(is_before).map(|first| (first.entry.id, first.due.unwrap()));
-        QueuedEntry { entry: row.entry.clone(), attempts: row.attempts, behind, is_held: false }
+        QueuedEntry {
+            entry: row.entry.clone(),
+            attempts: row.attempts,
+            behind,
+            is_held: false,
+            valid_until: None,
+        }
     };
     rows.values().filter(is_read).map(queued).collect()
 }
@@ -80,6 +86,7 @@ fn a_failed_entry_postpones_those_behind_it_and_no_others() {
             attempts: 3,
             behind: None,
             is_held: false,
+            valid_until: None,
         };
         assert_eq!(queue.add(queued.clone(), now), None);
         assert_eq!(queue.add(queued, now), None, "added once");
@@ -96,7 +103,8 @@ fn a_failed_entry_postpones_those_behind_it_and_no_others() {
     assert_eq!((queue.count(), queue.take_next()), (0, None));
     // Meanwhile a further entry of the first transaction is read.
     let behind = Some((id(1), now + delay));
-    let later = QueuedEntry { entry: entry(4, 1), attempts: 0, behind, is_held: false };
+    let later =
+        QueuedEntry { entry: entry(4, 1), attempts: 0, behind, is_held: false, valid_until: None };
     let postponed = Postponed { entry: id(4), attempts: 0, delay };
     assert_eq!(queue.add(later, now), Some(postponed));
 }
@@ -107,7 +115,7 @@ fn a_held_capture_waits_and_so_do_those_behind_it() {
     let mut queue = OutboxQueue::default();
     let queued = |number, transaction, kind, is_held| {
         let entry = OutboxEntry { kind, ..entry(number, transaction) };
-        QueuedEntry { entry, attempts: 2, behind: None, is_held }
+        QueuedEntry { entry, attempts: 2, behind: None, is_held, valid_until: None }
     };
     let read = [
         queued(1, 1, OutboxKind::Void, true),
@@ -121,6 +129,10 @@ fn a_held_capture_waits_and_so_do_those_behind_it() {
         [2, 3].map(|number| Postponed { entry: id(number), attempts: 2, delay: HELD_DELAY });
     assert_eq!(postponed, expected);
     assert_eq!(queue.count(), 3);
+    // Until its authorization ends: then it is refused.
+    let ended = QueuedEntry { valid_until: Some(now), ..queued(2, 2, OutboxKind::Capture, true) };
+    assert_eq!(queue.add_all([ended, queued(3, 2, OutboxKind::Refund, true)], now), []);
+    assert_eq!(queue.count(), 5);
 }
 
 #[test]
@@ -128,7 +140,7 @@ fn entries_that_are_not_being_sent_can_be_read_again() {
     let now = Timestamp::UNIX_EPOCH;
     let queued = |number, transaction, is_held| {
         let entry = entry(number, transaction);
-        QueuedEntry { entry, attempts: 0, behind: None, is_held }
+        QueuedEntry { entry, attempts: 0, behind: None, is_held, valid_until: None }
     };
     let read = |is_held| [queued(1, 1, is_held), queued(2, 1, is_held), queued(3, 2, is_held)];
     let mut queue = OutboxQueue::default();

@@ -176,19 +176,12 @@ impl Outbox {
     }
 
     async fn send(&self, queued: QueuedEntry) -> (OutboxEntry, Answer) {
-        let QueuedEntry { entry, .. } = queued;
-        let execution = match self.carry_out(&entry).await {
-            Ok(execution) => {
-                self.sending.succeeded();
-                Some(execution)
-            }
-            Err(error) => {
-                self.sending.failed(NotSent(entry.id, error));
-                match self.is_old(&entry).await {
-                    Ok(true) => self.give_up(&entry).await,
-                    Ok(false) | Err(_) => None,
-                }
-            }
+        let is_held = queued.is_held_capture();
+        let entry = queued.entry;
+        let execution = if is_held {
+            self.end_held(&entry, queued.valid_until).await
+        } else {
+            self.try_to_carry_out(&entry).await
         };
         let answer = match execution {
             None => Answer::None,
@@ -213,6 +206,33 @@ impl Outbox {
             }
         };
         (entry, answer)
+    }
+
+    /// Gives a held capture up whose authorization has ended, unless the clock is in doubt.
+    async fn end_held(
+        &self,
+        entry: &OutboxEntry,
+        valid_until: Option<Timestamp>,
+    ) -> Option<Execution> {
+        let now = self.store.job_time().await.ok().flatten()?;
+        valid_until.filter(|until| *until <= now)?;
+        self.give_up(entry, "the authorization ended while the merchant was held").await
+    }
+
+    async fn try_to_carry_out(&self, entry: &OutboxEntry) -> Option<Execution> {
+        match self.carry_out(entry).await {
+            Ok(execution) => {
+                self.sending.succeeded();
+                Some(execution)
+            }
+            Err(error) => {
+                self.sending.failed(NotSent(entry.id, error));
+                match self.is_old(entry).await {
+                    Ok(true) => self.give_up(entry, "not carried out for three days").await,
+                    Ok(false) | Err(_) => None,
+                }
+            }
+        }
     }
 
     /// Loads the evidence of an entry, and sends the entry.
@@ -241,10 +261,10 @@ impl Outbox {
         Ok(released.is_none_or(|released| now.duration_since(released) >= limit))
     }
 
-    /// Asks for an entry that the acquirer has not answered for [`GIVE_UP_AFTER`]. The question
-    /// closes its key. Without an answer, the entry stays in the outbox.
-    async fn give_up(&self, entry: &OutboxEntry) -> Option<Execution> {
-        let never_done = || Execution::Refused { reason: "not carried out for three days".into() };
+    /// Asks for an entry that is not sent again. The question closes its key. Without an answer, the
+    /// entry stays in the outbox. `reason`: why it is refused if it was not carried out.
+    async fn give_up(&self, entry: &OutboxEntry, reason: &'static str) -> Option<Execution> {
+        let never_done = || Execution::Refused { reason: reason.into() };
         let answer = self.acquirers.ask_entry(entry, now()).await;
         let answer = answer.map_err(|error| NotSent(entry.id, error.into()));
         Some(self.asking.observe(answer)?.unwrap_or_else(never_done))

@@ -247,7 +247,8 @@ const ENTRY: &str = "outbox.id, outbox.acquirer_key, transactions.id,
      (SELECT disputes.reference FROM disputes WHERE disputes.id = outbox.dispute), trace";
 
 /// Columns of `outbox` and their `transactions` for [`queued`], with the earliest postponed entry
-/// before each one, and whether the payments of the merchant are held.
+/// before each one, whether the payments of the merchant are held, and until when the authorization
+/// is valid.
 pub(super) static QUEUED: LazyLock<String> = LazyLock::new(|| {
     let first = |column| {
         format!(
@@ -259,14 +260,15 @@ pub(super) static QUEUED: LazyLock<String> = LazyLock::new(|| {
     };
     let is_held = "EXISTS (SELECT 1 FROM merchants
                        WHERE merchants.id = transactions.merchant AND holds_payments)";
-    format!("{ENTRY}, attempts, {}, {}, {is_held}", first("id"), first("due"))
+    format!("{ENTRY}, attempts, {}, {}, {is_held}, valid_until", first("id"), first("due"))
 });
 
 pub(super) fn queued(columns: &mut Columns<'_>) -> Read<QueuedEntry> {
     let (entry, attempts) = (entry(columns)?, columns.read()?);
     let first: Option<Id> = columns.read()?;
     let behind = first.zip(columns.read()?);
-    Ok(QueuedEntry { entry, attempts, behind, is_held: columns.read()? })
+    let (is_held, valid_until) = (columns.read()?, columns.read()?);
+    Ok(QueuedEntry { entry, attempts, behind, is_held, valid_until })
 }
 
 fn entry(columns: &mut Columns<'_>) -> Read<OutboxEntry> {

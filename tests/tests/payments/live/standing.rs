@@ -176,6 +176,38 @@ async fn a_held_capture_waits_in_the_outbox() {
 }
 
 #[tokio::test]
+async fn a_held_capture_ends_with_its_authorization() {
+    let live = Live::start().await;
+    let (undone, done) = (live.pay(1000).await, live.pay(500).await);
+    let [once, then] = [
+        json!({ "kind": "capture", "next": 1, "fault": "drop" }),
+        json!({ "kind": "capture", "fault": "close" }),
+    ];
+    live.acquirer.rules(json!([once, then])).await;
+    done.capture(500).await;
+    let captured = |book: &Value| {
+        let operations = book["operations"].as_array().unwrap().iter();
+        operations.filter(|known| known["kind"] == "capture" && known["amount"] == 500).count()
+    };
+    live.acquirer.until(|book| captured(book) == 1).await;
+    undone.capture(1000).await;
+    hold(live.service.data(), &live.merchant, &["--payments"]).await;
+    let Live { acquirer, service, merchant } = live;
+    let place = service.stop().await;
+    assert_eq!(place.change("UPDATE transactions SET valid_until = 1"), 2);
+    assert_eq!(place.change("UPDATE outbox SET due = 1"), 2);
+    acquirer.clear_rules().await;
+    let service = place.start().await;
+    service.settled().await;
+    let merchant = merchant.by(&merchant.app.at(&service));
+    let [undone, done] = [undone, done].map(|paid| paid.by(&merchant.app));
+    let live = Live { acquirer, service, merchant };
+    assert_eq!(int(&undone.fetch().await["capturedAmount"]), 0);
+    assert_eq!(int(&done.fetch().await["capturedAmount"]), 500, "it was carried out before");
+    live.agrees().await;
+}
+
+#[tokio::test]
 async fn a_capture_that_was_read_before_a_hold_is_postponed() {
     let live = Live::with(&[("PAYMENTS_OUTBOX_CONCURRENCY", "1")]).await;
     let capture = |fault: Value| json!([{ "kind": "capture", "fault": fault }]);

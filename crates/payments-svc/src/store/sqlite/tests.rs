@@ -276,7 +276,8 @@ async fn jobs_find_their_pending_work() {
         };
         let behind = behind.and_then(|row| Some((row.id, row.due?)));
         let is_held = tables.merchants[&known.merchant].standing.holds_payments;
-        QueuedEntry { entry, attempts, behind, is_held }
+        let valid_until = known.capabilities.valid_until;
+        QueuedEntry { entry, attempts, behind, is_held, valid_until }
     };
     let is_new = |row: &&OutboxRow| row.due.is_none();
     let expected: Vec<_> = tables.outbox.values().filter(is_new).map(queued).collect();
