@@ -7,6 +7,7 @@ use blackbox::{
     objstore::{Client, Event, Key, Object, Service, batch, revision},
     process::DEADLINE,
 };
+use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -190,6 +191,35 @@ async fn a_batch_may_be_eight_times_as_long_as_another_body() {
     let answer = client.post("/batch", batch(&sets(&many))).await;
     answer.refused(413, "body_too_large");
     assert!(answer.json().get("operation").is_none());
+}
+
+/// Records have the deleted objects, so a batch must not delete without a limit.
+#[tokio::test]
+async fn a_batch_deletes_at_most_64_mib() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let value = format!("{{\"text\":\"{}\"}}", "x".repeat(1_000_000));
+    let large: Vec<_> =
+        objects(70).into_iter().map(|object| Object { value: value.clone(), ..object }).collect();
+    for object in &large {
+        client.set(object).await;
+    }
+    let deletions: Vec<_> = large.iter().map(|object| object.key.deletion("")).collect();
+    let answer = client.post("/batch", batch(&deletions)).await;
+    answer.refused(413, "body_too_large");
+    assert!(answer.json()["operation"].is_u64(), "{answer:?}");
+    for object in &large {
+        client.etag(&object.key).await;
+    }
+
+    // Deletions beside each other are not refused for good.
+    let ends = deletions
+        .chunks(35)
+        .map(async |half| while client.post("/batch", batch(half)).await.status == 503 {});
+    join_all(ends).await;
+    for object in &large {
+        client.post("/get", object.key.body()).await.refused(422, "object_not_found");
+    }
 }
 
 #[tokio::test]

@@ -38,8 +38,8 @@ mod loaded;
 
 pub(crate) use changes::{Changes, NewClient, NewSession, SetObject, WatchRow};
 pub(crate) use loaded::{
-    ClientWatches, CurrentObject, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows,
-    Needs, REAP_CLIENTS, Reap,
+    ClientWatches, CurrentObject, DELETE_BYTES, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head,
+    LoadedRows, Needs, REAP_CLIENTS, REAP_WATCHES, Reap,
 };
 
 /// Decides the writes of `batch` in order. `known` holds the rows that [`Needs::of`] names.
@@ -134,8 +134,19 @@ impl<'a> Batch<'a> {
         operations: &'a [Operation],
         refused: Option<Refusal>,
     ) -> Result<(), Refused> {
+        let deleted: u64 = operations.iter().map(|operation| self.deletes(operation)).sum();
+        let is_too_large = deleted > DELETE_BYTES;
         let entry = |(operation, of): (usize, &Operation)| {
-            self.entry(of).map_err(|refusal| Refused { refusal, operation })
+            let refusal = match (self.entry(of), of) {
+                (Ok(_) | Err(Refusal::TooManyDeletions), Operation::Delete { .. })
+                    if is_too_large =>
+                {
+                    Refusal::GroupTooLarge
+                }
+                (Err(refusal), _) => refusal,
+                (Ok(entry), _) => return Ok(entry),
+            };
+            Err(Refused { refusal, operation })
         };
         let entries = operations.iter().enumerate().map(entry).collect::<Result<Vec<_>, _>>()?;
         if let Some(refusal) = refused {
@@ -167,11 +178,26 @@ impl<'a> Batch<'a> {
             Operation::Delete { key, intent } => {
                 let current = match self.objects.get(key) {
                     Some(last) => last.as_ref().map(|set| (Arc::clone(&set.object), set.revision)),
-                    None => self.known.objects.get(key).cloned(),
+                    None => {
+                        if let Some((unloaded, _)) = self.known.unloaded.get(key) {
+                            let known = Some((&unloaded.owner, unloaded.revision));
+                            intent.check_delete(known, rule, epoch)?;
+                            return Err(Refusal::TooManyDeletions);
+                        }
+                        self.known.objects.get(key).cloned()
+                    }
                 };
                 Ok(Entry::Delete(intent.decide_delete(current, rule, epoch)?, None))
             }
         }
+    }
+
+    /// The bytes of the stored value that an operation deletes.
+    fn deletes(&self, operation: &Operation) -> u64 {
+        let Operation::Delete { key, .. } = operation else { return 0 };
+        let loaded = self.known.objects.get(key);
+        let loaded = loaded.map(|(object, _)| object.value.as_bytes().len() as u64);
+        loaded.or_else(|| Some(self.known.unloaded.get(key)?.1)).unwrap_or(0)
     }
 
     fn change(&mut self, operation: &'a Operation, entry: Entry) {
@@ -323,8 +349,13 @@ impl<'a> Batch<'a> {
     /// their `unused_until` has passed. Returns whether there may be more.
     fn reap(&mut self, now: Timestamp) -> bool {
         let before = Reap::at(now, self.rules).before;
-        let Due { clients, more } = std::mem::take(&mut self.known.due);
-        for DueClient { client, unused_until, open } in clients {
+        let Due { clients, mut more } = std::mem::take(&mut self.known.due);
+        let mut watches: u64 = 0;
+        for DueClient { client, unused_until, counts: WatchCounts { open, ended } } in clients {
+            if watches >= REAP_WATCHES {
+                more = true;
+                break;
+            }
             let is_over = unused_until.is_some_and(|until| until <= now);
             if is_over && open > 0 {
                 // A client with watches is in use: an earlier `MarkUsed` has failed, so repeat it.
@@ -340,6 +371,7 @@ impl<'a> Batch<'a> {
                 self.head.clients = self.head.clients.saturating_sub(1);
                 self.unused.remove(&client);
                 self.changes.deleted_clients.push(client);
+                watches = watches.saturating_add(open).saturating_add(ended);
             }
         }
         more

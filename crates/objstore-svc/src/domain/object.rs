@@ -174,15 +174,26 @@ impl Intent {
         rule: OwnerRule,
         epoch: EpochId,
     ) -> Result<Arc<Object>, Refusal> {
-        let owner = current.as_ref().map(|(object, _)| &object.owner);
-        self.permit.check(self.client, owner)?;
-        let (object, revision) = current.ok_or(Refusal::NoObject)?;
-        if !rule.allows(self.client, &object.owner) {
+        let known = current.as_ref().map(|(object, revision)| (&object.owner, *revision));
+        self.check_delete(known, rule, epoch)?;
+        current.map(|(object, _)| object).ok_or(Refusal::NoObject)
+    }
+
+    /// As [`Self::decide_delete`], for an object whose value is not loaded.
+    pub(crate) fn check_delete(
+        &self,
+        current: Option<(&Owner, Revision)>,
+        rule: OwnerRule,
+        epoch: EpochId,
+    ) -> Result<(), Refusal> {
+        self.permit.check(self.client, current.map(|(owner, _)| owner))?;
+        let (owner, revision) = current.ok_or(Refusal::NoObject)?;
+        if !rule.allows(self.client, owner) {
             Err(Refusal::NotOwner)
         } else if !self.precondition.holds(Some(ETag::new(epoch, revision))) {
             Err(Refusal::PreconditionFailed)
         } else {
-            Ok(object)
+            Ok(())
         }
     }
 }

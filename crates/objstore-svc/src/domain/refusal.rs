@@ -13,6 +13,12 @@ pub(crate) enum Refusal {
     NotAllowed,
     #[error("the precondition does not hold")]
     PreconditionFailed,
+    /// Other deletions at the same time need too much memory.
+    #[error("too many large objects are being deleted: try again")]
+    TooManyDeletions,
+    /// A group deletes more than [`DELETE_BYTES`](super::decide::DELETE_BYTES).
+    #[error("the batch deletes more than 64 MiB: delete fewer objects at once")]
+    GroupTooLarge,
     /// The ID is nil, or is not in the clients file.
     #[error("this ID may not register")]
     IdNotAllowed,

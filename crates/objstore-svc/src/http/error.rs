@@ -114,7 +114,9 @@ impl IntoResponse for Error {
             Self::Refused(Refusal::PreconditionFailed) => {
                 answer(StatusCode::PRECONDITION_FAILED, "precondition_failed")
             }
-            Self::TooLarge(_) => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::TooLarge(_) | Self::Refused(Refusal::GroupTooLarge) => {
+                answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
+            }
             Self::NoMemory => no_memory(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded")),
             Self::RateLimited(refused) => {
                 let response = answer(StatusCode::TOO_MANY_REQUESTS, "rate_limited");
@@ -142,7 +144,9 @@ impl IntoResponse for Error {
             Self::Internal(cause) => {
                 with_cause(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
             }
-            Self::TooManyStreams | Self::Store(StoreError::Overloaded) => {
+            Self::TooManyStreams
+            | Self::Refused(Refusal::TooManyDeletions)
+            | Self::Store(StoreError::Overloaded) => {
                 retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
             }
             Self::Store(StoreError::Busy) => {

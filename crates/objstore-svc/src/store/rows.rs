@@ -111,7 +111,7 @@ group! {
     DueClient {
         client: ClientId = "id",
         unused_until: Option<Timestamp> = "unused_until",
-        open: u64 = "watches",
+        counts: WatchCounts = ..,
     }
 }
 

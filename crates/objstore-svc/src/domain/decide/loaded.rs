@@ -14,11 +14,18 @@ use crate::domain::{
 /// [`Write::Reap`].
 pub(crate) const REAP_CLIENTS: usize = 256;
 
+/// Watches after which one [`Write::Reap`] removes no further client.
+pub(crate) const REAP_WATCHES: u64 = 20_000;
+
 /// Maximum number of objects that one [`Write::Expire`] deletes for each cause.
 pub(crate) const EXPIRE_OBJECTS: usize = 1024;
 
 /// Bytes of values after which [`Write::Expire`] deletes no further object.
 pub(crate) const EXPIRE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Bytes of values after which a batch loads no further object that it deletes. Records contain these
+/// objects.
+pub(crate) const DELETE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The stored rows that a batch depends on.
 #[derive(Debug, Default)]
@@ -148,6 +155,8 @@ pub(crate) struct LoadedRows {
     pub(crate) current: HashMap<Key, CurrentObject>,
     /// The objects of [`Needs::objects`], with their revisions.
     pub(crate) objects: HashMap<Key, (Arc<Object>, Revision)>,
+    /// Those whose values were not loaded, with the bytes of these: see [`DELETE_BYTES`].
+    pub(crate) unloaded: HashMap<Key, (CurrentObject, u64)>,
     /// The clients of [`Needs::clients`] that are registered.
     pub(crate) clients: HashMap<ClientId, ClientWatches>,
     /// The open watches, with their revisions.
@@ -199,6 +208,5 @@ pub(crate) struct DueClient {
     pub(crate) client: ClientId,
     /// When it is removed if it stays unused; `None` if it is used.
     pub(crate) unused_until: Option<Timestamp>,
-    /// The number of its open watches.
-    pub(crate) open: u64,
+    pub(crate) counts: WatchCounts,
 }

@@ -124,7 +124,7 @@ impl Rows {
                     || row.unused_until.is_some_and(|until| until <= now);
                 if is_due {
                     let ClientRow { unused_until, counts, .. } = *row;
-                    known.due.clients.push(DueClient { client, unused_until, open: counts.open });
+                    known.due.clients.push(DueClient { client, unused_until, counts });
                     known.sessions.insert(client, sessions);
                 }
             }
@@ -166,10 +166,11 @@ impl Rows {
             known.current.insert(object.key.clone(), row.current());
         }
         for (&client, row) in &self.clients {
-            let ClientRow { position, unused_until, mut counts } = *row;
-            counts.ended = self.still_needed(client, position);
-            known.clients.insert(client, ClientWatches { counts, is_exact: true });
-            known.due.clients.push(DueClient { client, unused_until, open: counts.open });
+            let ClientRow { position, unused_until, counts } = *row;
+            let ended = self.still_needed(client, position);
+            let exact = WatchCounts { ended, ..counts };
+            known.clients.insert(client, ClientWatches { counts: exact, is_exact: true });
+            known.due.clients.push(DueClient { client, unused_until, counts });
             known.sessions.insert(client, self.sessions_of(client));
         }
         for ((client, [kind, namespace, name], since), until) in &self.watches {

@@ -100,11 +100,26 @@ fn at_the_limit_a_new_session_ends_the_one_that_expires_first() {
     assert_eq!((changes.new_sessions.len(), changes.extended_sessions.len()), (2, 1));
 }
 
+fn due(number: u128, unused_until: Option<Timestamp>, open: u64, ended: u64) -> DueClient {
+    let counts = WatchCounts { open, ended };
+    DueClient { client: client(number), unused_until, counts }
+}
+
+#[test]
+fn a_reap_removes_clients_until_it_has_removed_many_watches() {
+    let half = REAP_WATCHES / 2;
+    let clients = vec![due(1, None, half, 0), due(2, None, 0, half), due(3, None, 1, 0)];
+    let known = LoadedRows { due: Due { clients, more: false }, ..known() };
+    let (answers, changes) = decide(&rules(), known, &[&Write::Reap { now: 0 }]).unwrap();
+    assert_eq!(answers, [Ok(Done { revision: 12, more: true })]);
+    assert_eq!(changes.deleted_clients, [client(1), client(2)]);
+}
+
 #[test]
 fn clients_without_sessions_and_unused_clients_are_removed() {
     const NOW: Timestamp = 100_000;
     let lifetime = rules().lifetime.millis();
-    let due = |number, unused_until, open| DueClient { client: client(number), unused_until, open };
+    let due = |number, unused_until, open| due(number, unused_until, open, 0);
     let clients = vec![
         due(1, None, 3),          // All sessions ended a lifetime ago.
         due(2, None, 0),          // One session is left.

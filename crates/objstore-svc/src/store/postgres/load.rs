@@ -12,12 +12,12 @@ use common::{
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
-use super::{super::rows, read};
+use super::super::rows;
 use crate::domain::{
     Cause, Epoch, Object, StoredObject, Timestamp, TokenDigest,
     decide::{
-        ClientWatches, CurrentObject, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows,
-        Needs, REAP_CLIENTS,
+        ClientWatches, CurrentObject, DELETE_BYTES, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head,
+        LoadedRows, Needs, REAP_CLIENTS,
     },
 };
 
@@ -45,6 +45,24 @@ static CURRENT: LazyLock<String> = LazyLock::new(|| {
         CurrentObject::of("objects")
     )
 });
+
+/// Objects by the keys of [`CURRENT`], while the values before them have less than `$4` bytes.
+static DELETED: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {} FROM {DELETED_ROWS} WHERE before < $4", *rows::OBJECT));
+
+/// The other objects, each with the bytes of its value.
+static UNLOADED: LazyLock<String> = LazyLock::new(|| {
+    let (key, current) = (&*rows::KEY, CurrentObject::of("objects"));
+    format!("SELECT {key}, {current}, bytes FROM {DELETED_ROWS} WHERE before >= $4")
+});
+
+const DELETED_ROWS: &str = "(
+         SELECT objects.*, octet_length(value)::bigint AS bytes, coalesce(sum(octet_length(value)) OVER (
+             ORDER BY type, namespace, name ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+         ), 0) AS before
+         FROM objects JOIN unnest($1::text[], $2::text[], $3::text[])
+             AS asked (type, namespace, name) USING (type, namespace, name)
+     ) AS objects";
 
 /// The numbers of watches of the clients `$1`. The column `ended` may be too high. If it has
 /// reached `$2`, the ended watches that the client's position has not passed are counted instead.
@@ -152,9 +170,11 @@ pub(super) async fn load(
     let (before, now) = needs.reap.map(|reap| (reap.before, reap.now)).unwrap_or_default();
     let [limit, objects_at_once, bytes_at_once] = [REAP_CLIENTS, EXPIRE_OBJECTS, EXPIRE_BYTES]
         .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let delete_bytes = DELETE_BYTES.cast_signed();
 
     let of_current: [&(dyn ToSql + Sync); 3] = current.parameters();
-    let of_objects: [&(dyn ToSql + Sync); 3] = objects.parameters();
+    let [kinds, namespaces, names] = objects.parameters();
+    let of_objects: [&(dyn ToSql + Sync); 4] = [kinds, namespaces, names, &delete_bytes];
     let of_clients: [&(dyn ToSql + Sync); 2] = [&clients, &recount_at];
     let [kinds, namespaces, names] = patterns.parameters();
     let of_watches: [&(dyn ToSql + Sync); 4] = [&watchers, kinds, namespaces, names];
@@ -162,10 +182,11 @@ pub(super) async fn load(
     let of_due: [&(dyn ToSql + Sync); 3] = [&before, &now, &limit];
     let expired_at = needs.expired.unwrap_or_default();
     let of_expired: [&(dyn ToSql + Sync); 3] = [&objects_at_once, &bytes_at_once, &expired_at];
-    let statements: [(bool, Statement<'_>); 11] = [
+    let statements: [(bool, Statement<'_>); 12] = [
         (true, lock()),
         (!needs.current.is_empty(), (&CURRENT, &of_current)),
-        (!needs.objects.is_empty(), (&read::OBJECTS, &of_objects)),
+        (!needs.objects.is_empty(), (&DELETED, &of_objects)),
+        (!needs.objects.is_empty(), (&UNLOADED, &of_objects)),
         (!needs.clients.is_empty(), (CLIENTS, &of_clients)),
         (!needs.watches.is_empty(), (WATCHES, &of_watches)),
         (!needs.sessions.is_empty(), (SESSIONS, &of_sessions)),
@@ -185,8 +206,9 @@ pub(super) async fn load(
 }
 
 /// Converts the results of the statements; a statement that was not needed has no rows.
-fn known(locked: Locked, results: &[Vec<Row>; 11]) -> Result<LoadedRows, Error> {
-    let [_, current, objects, clients, watches, sessions, due, expired, gone, rules, now] = results;
+fn known(locked: Locked, results: &[Vec<Row>; 12]) -> Result<LoadedRows, Error> {
+    let [_, current, objects, unloaded, clients, watches, sessions, due, expired, gone, rules, now] =
+        results;
     let mut known = LoadedRows {
         epoch: locked.epoch.id,
         head: locked.head,
@@ -194,6 +216,9 @@ fn known(locked: Locked, results: &[Vec<Row>; 11]) -> Result<LoadedRows, Error> 
         objects: each(objects, |columns| {
             let StoredObject { object, revision, .. } = Group::read(columns)?;
             Ok((object.key.clone(), (Arc::new(object), revision)))
+        })?,
+        unloaded: each(unloaded, |columns| {
+            Ok((Group::read(columns)?, (Group::read(columns)?, columns.read()?)))
         })?,
         clients: each(clients, |columns| {
             let (client, counts) = (columns.read()?, Group::read(columns)?);

@@ -12,10 +12,13 @@ use super::read;
 use crate::domain::{
     Cause, ClientId, Object, Timestamp, TokenDigest, WatchCounts,
     decide::{
-        ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, LoadedRows, Needs,
-        REAP_CLIENTS, Reap,
+        ClientWatches, DELETE_BYTES, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head,
+        LoadedRows, Needs, REAP_CLIENTS, Reap,
     },
 };
+
+const SIZE: &str =
+    "SELECT length(value) FROM objects WHERE type = ?1 AND namespace = ?2 AND name = ?3";
 
 /// Counts the watches of a client that ended after its position.
 pub(super) const COUNT_ENDED: &str =
@@ -46,8 +49,16 @@ pub(super) fn load(
         let current = read::current(connection, key)?;
         known.current.extend(current.map(|current| (key.clone(), current)));
     }
+    let mut bytes: u64 = 0;
     for &key in &needs.objects {
-        if let Some(stored) = read::object(connection, key)? {
+        if bytes >= DELETE_BYTES {
+            if let Some(current) = read::current(connection, key)? {
+                let mut size = connection.prepare_cached(SIZE)?;
+                let size = size.query_row(key.parts(), |row| Ok(Columns::from(row).read()?))?;
+                known.unloaded.insert(key.clone(), (current, size));
+            }
+        } else if let Some(stored) = read::object(connection, key)? {
+            bytes = bytes.saturating_add(stored.object.value.as_bytes().len() as u64);
             known.objects.insert(key.clone(), (Arc::new(stored.object), stored.revision));
         }
     }
