@@ -9,7 +9,10 @@ use blackbox::{
     postgres::Cluster,
 };
 use reqwest::Method;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep, timeout},
+};
 
 type Copy = BTreeMap<(String, String), Object>;
 
@@ -416,6 +419,36 @@ async fn a_poll_without_a_change_is_204() {
     });
     assert!(part.changes.is_empty() && part.up_to_date, "{part:?}");
     assert!(part.exact() >= Some(other) && part.cursor.is_some(), "{part:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_of_others_delay_no_poll() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let pattern = pattern();
+    let mut busy = JoinSet::new();
+    for _ in 0..8 {
+        let other = service.client().await;
+        let object = Object::fresh();
+        busy.spawn(async move {
+            for number in 0.. {
+                other.set(&object.numbered(number)).await;
+            }
+        });
+    }
+    let mut offset = client.part(&pattern, "").await.offset;
+    let mut stream = client.stream(&pattern, &offset).await;
+    let value = format!("{{\"text\":\"{}\"}}", "x".repeat(500_000));
+    for number in 0..30 {
+        let key = pattern.named(&number.to_string());
+        let object = Object::new(&Key { namespace: "n".to_owned(), ..key }, value.clone());
+        let query = format!("?offset={offset}&live=long-poll");
+        let (polled, _) = tokio::join!(client.part(&pattern, &query), client.set(&object));
+        // It may not be up to date: a long part ends before the changes of others are looked at.
+        assert_eq!(polled.changes.len(), 1, "{}", polled.offset);
+        offset = polled.offset;
+        while !stream.next().await.unwrap().up_to_date {}
+    }
 }
 
 #[tokio::test]

@@ -675,6 +675,7 @@ async fn a_copy_of_newer_rules_is_reset_by_older_ones_and_again_by_the_newer() {
             ),
             "{part:?}"
         );
+        assert!(!part.up_to_date && part.exact().is_none(), "{part:?}");
     }
     let mut stream = of_older.stream(&all, offset).await;
     let told = stream.next().await.unwrap();

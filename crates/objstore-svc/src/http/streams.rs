@@ -177,6 +177,7 @@ pub(super) async fn read(
         let mut part = Part::new(&app, shape, &subscriber, &offset);
         if offset != NOW {
             part.fill(&mut subscriber).await?;
+            part.hold_back(&offset).await;
         }
         let renewed = session.renew(&app).await;
         // Not for `now`: the tail moves.
@@ -204,7 +205,7 @@ struct Part {
     /// A JSON array without its end.
     json: Vec<u8>,
     memory: Option<Permit>,
-    /// Whether the client has everything that was there when the response was made.
+    /// Whether a copy equals what was there when the response was made.
     is_up_to_date: bool,
 }
 
@@ -219,18 +220,26 @@ impl Part {
 
     /// Takes messages until the client is up to date, or the part is long enough.
     async fn fill(&mut self, subscriber: &mut Subscriber) -> Result<(), Error> {
-        let newest = subscriber.head();
+        let target = subscriber.target();
         loop {
             let is_place = self.position.advance(subscriber);
-            self.is_up_to_date = is_place && subscriber.has_all_until(newest);
+            self.is_up_to_date = is_place && subscriber.is_exact_at(target);
+            let is_whole = is_place && subscriber.has_all_until(target);
             let may_end = is_place && subscriber.advances();
-            if self.is_up_to_date || may_end && self.json.len() >= PART_BYTES {
+            if is_whole || may_end && self.json.len() >= PART_BYTES {
                 return Ok(());
             }
             let mut burst = Burst::new();
             let next = timeout(PART_TIMEOUT, subscriber.next(&mut burst)).await;
             next.map_err(|_| StoreError::DispatchTimeout)??;
             self.add(&burst)?;
+        }
+    }
+
+    /// Waits before a part that ends where it began: the client would ask again at once.
+    async fn hold_back(&self, asked: &str) {
+        if !self.is_up_to_date && self.position.offset == asked {
+            let _ = timeout(HELD_BACK_FOR, self.position.app.shutdown.cancelled()).await;
         }
     }
 
@@ -290,9 +299,7 @@ async fn poll(app: &Arc<App>, opened: OpenStream, mut part: Part) -> Result<Resp
     let asked = part.position.offset.clone();
     part.add(&burst)?;
     part.fill(&mut subscriber).await?;
-    if part.position.offset == asked {
-        let _ = timeout(HELD_BACK_FOR, app.shutdown.cancelled()).await;
-    }
+    part.hold_back(&asked).await;
     part.response(None, &HeaderMap::new())
 }
 

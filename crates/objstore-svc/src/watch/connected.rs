@@ -38,9 +38,10 @@ pub(crate) struct ConnectedClient {
 impl Connected {
     pub(crate) fn add(self: &Arc<Self>, client: ClientId) -> ConnectedClient {
         let mut state = self.state();
-        let streams = &mut state.clients.entry(client).or_default().streams;
-        *streams = streams.saturating_add(1);
-        state.left.remove(&client);
+        let has_presence = state.left.remove(&client);
+        let known = state.clients.entry(client).or_default();
+        known.streams = known.streams.saturating_add(1);
+        known.has_presence |= has_presence;
         ConnectedClient { all: Arc::clone(self), client }
     }
 
@@ -111,7 +112,9 @@ mod tests {
         let stream = all.add(client);
         all.among([client].into_iter());
         drop(stream);
-        let _stream = all.add(client);
+        let stream = all.add(client);
         assert_eq!(all.take_left(), []);
+        drop(stream);
+        assert_eq!(all.take_left(), [client]);
     }
 }

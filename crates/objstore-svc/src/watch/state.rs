@@ -141,6 +141,8 @@ pub(super) enum Next {
     Behind(Revision),
     /// There is nothing to send. Set the cursor to this revision, and wait to be woken.
     Idle(Revision),
+    /// Wait to be woken: the stream is paused.
+    Paused,
     /// Read the change log: the ring has dropped records after the cursor.
     Log,
     /// Send all current objects again.
@@ -315,7 +317,7 @@ impl State {
         let next = if self.sockets[socket].lost {
             Next::Lost
         } else if self.is_paused(socket) {
-            return Next::Idle(cursor);
+            return Next::Paused;
         } else if self.is_reset_due(socket) {
             Next::Reset
         } else if self.has_new_watches(socket) && cursor >= self.newest_watch(socket) {

@@ -83,8 +83,17 @@ pub(crate) struct Subscriber {
     initial: bool,
     /// When the next mark is due. `None` if the stream has no marks.
     mark_at: Option<Instant>,
-    /// Whether the client of [`MessageFormat::State`] knows that it has everything.
-    told: bool,
+    /// Of [`MessageFormat::State`].
+    told: Told,
+}
+
+/// What a client has after the messages that [`Subscriber::next`] returned last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// More may be to come.
+    Part,
+    /// Everything up to the cursor, which was the newest revision then. Others may have followed.
+    All { is_exact: bool },
 }
 
 /// A pass over the current objects that a client watches.
@@ -131,7 +140,7 @@ impl Subscriber {
             behind_until: None,
             initial,
             mark_at,
-            told: false,
+            told: Told::Part,
         };
         subscriber.begin(stream, newest, is_ahead);
         subscriber
@@ -197,27 +206,55 @@ impl Subscriber {
 
     /// Moves past the changes that do not concern the client, unless it has messages to come.
     pub(crate) fn skip(&mut self) {
-        if self.pass.is_none()
-            && let Some(cursor) = self.hub.state().skip(self.socket)
-        {
+        self.told = Told::Part;
+        if self.pass.is_some() {
+            return;
+        }
+        let skipped = self.hub.state().skip(self.socket);
+        if let Some(cursor) = skipped {
             self.cursor = cursor;
+            self.told = self.has_until(cursor);
         }
     }
 
     /// The newest revision of the hub.
-    pub(crate) fn head(&self) -> Revision {
+    fn head(&self) -> Revision {
         self.hub.state().head()
+    }
+
+    /// The revision up to which the client needs messages to have everything.
+    pub(crate) fn target(&mut self) -> Revision {
+        // Other rules may have been recorded meanwhile.
+        if self.place().is_none() {
+            self.told = Told::Part;
+        }
+        match self.told {
+            Told::All { .. } => self.cursor,
+            Told::Part => self.head(),
+        }
     }
 
     /// Whether the client has everything up to `revision`, or more.
     pub(crate) fn has_all_until(&self, revision: Revision) -> bool {
-        let is_complete = self.pass.is_none() && self.has_caught_up() && self.cursor >= revision;
-        is_complete && self.place().is_some()
+        self.has_until(revision) != Told::Part
     }
 
-    /// Whether the client has everything that the hub has.
+    fn has_until(&self, revision: Revision) -> Told {
+        let has_all = self.pass.is_none() && self.has_caught_up() && self.cursor >= revision;
+        match self.place().filter(|_| has_all) {
+            Some(place) => Told::All { is_exact: matches!(place, Place::Exact(_)) },
+            None => Told::Part,
+        }
+    }
+
+    /// Whether a copy of the client equals the store at its place, with everything up to `revision`.
+    pub(crate) fn is_exact_at(&self, revision: Revision) -> bool {
+        self.has_until(revision) == Told::All { is_exact: true }
+    }
+
+    /// Whether a copy of the client equals what the store had when the last messages were returned.
     pub(crate) fn is_up_to_date(&self) -> bool {
-        self.has_all_until(self.head())
+        self.told == Told::All { is_exact: true }
     }
 
     /// Whether the changes that a pass may have left out were sent: rule 8 of the module.
@@ -234,8 +271,10 @@ impl Subscriber {
         loop {
             let mut is_shared = false;
             let mut is_idle = false;
+            let mut head = None;
             if let Some(pass) = self.pass.as_mut().filter(|pass| pass.is_untold) {
                 pass.is_untold = false;
+                self.told = Told::Part;
                 return Ok(0);
             } else if self.pass.is_some() && self.hub.state().is_paused(self.socket) {
                 is_idle = true;
@@ -243,7 +282,11 @@ impl Subscriber {
                 // In a box, because an idle stream should take little memory.
                 Box::pin(self.next_of_pass(burst)).await?;
             } else {
-                let next = self.hub.state().next(self.socket, self.cursor, burst);
+                let next = {
+                    let mut state = self.hub.state();
+                    head = Some(state.head());
+                    state.next(self.socket, self.cursor, burst)
+                };
                 match next {
                     Next::Messages(cursor) => {
                         self.cursor = cursor;
@@ -257,6 +300,7 @@ impl Subscriber {
                         self.cursor = cursor;
                         is_idle = true;
                     }
+                    Next::Paused => is_idle = true,
                     Next::Log => Box::pin(self.next_of_log(burst)).await?,
                     Next::Reset => self.pass = Some(self.reset()),
                     Next::NewWatches => self.pass = Some(self.pass_of_new_watches()),
@@ -266,13 +310,18 @@ impl Subscriber {
             self.add_state(burst);
             if !burst.is_empty() {
                 self.hub.pushes.fetch_add(burst.len().try_into().unwrap_or(0), Ordering::Relaxed);
-                self.told = self.format == MessageFormat::State && self.is_up_to_date();
+                if self.format == MessageFormat::State {
+                    self.told = self.has_until(head.unwrap_or_else(|| self.head()));
+                }
                 let bytes = burst.iter().map(|frame| frame.json.len());
                 return Ok(if is_shared { 0 } else { bytes.sum() });
             }
-            if self.format == MessageFormat::State && !self.told && self.is_up_to_date() {
-                self.told = true;
-                return Ok(0);
+            if self.format == MessageFormat::State && !self.is_up_to_date() {
+                let told = self.has_until(head.unwrap_or_else(|| self.head()));
+                if told != Told::Part && told != self.told {
+                    self.told = told;
+                    return Ok(0);
+                }
             }
             if is_idle {
                 if let Some(until) = self.behind_until.filter(|&until| self.cursor < until) {

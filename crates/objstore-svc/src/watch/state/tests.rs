@@ -88,7 +88,7 @@ impl Fixture {
             messages += burst.len();
             match next {
                 Next::Messages(next) | Next::Behind(next) => cursor = next,
-                Next::Idle(_) => return Some(messages),
+                Next::Idle(_) | Next::Paused => return Some(messages),
                 Next::Lost => return None,
                 Next::Log => panic!("the ring holds everything"),
                 Next::Reset => panic!("there are no rules"),
