@@ -22,7 +22,11 @@ impl Batch {
     ) -> Result<Moved, Rejection> {
         let loaded = self.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
         let (merchant, number) = (loaded.merchant, loaded.state.steps);
-        let (amount, disputed) = (change.amount, change.amounts.disputed);
+        let amount = match kind {
+            OutboxKind::Reverse => loaded.state.amounts.amount,
+            _ => change.amount,
+        };
+        let disputed = change.amounts.disputed;
         let event_type = change.movement.map(EventType::of_movement);
         let id = self.id();
         let key = self.acquirer_key(id);
@@ -195,7 +199,14 @@ impl Batch {
         let version = TransactionVersion { transaction, steps: state.steps, disputed };
         self.add_event(merchant, EventType::AcquirerRefused, Fact::Transaction(version));
         if let Some(void) = void {
-            self.book_movement(transaction, OutboxKind::Void, void, None)?;
+            if state.has_ended {
+                self.void_ended(transaction, void)?;
+                return Ok(());
+            }
+            // A single capture has voided the rest without an entry: all is still reserved.
+            let once = state.capabilities.captures_once;
+            let kind = if once { OutboxKind::Reverse } else { OutboxKind::Void };
+            self.book_movement(transaction, kind, void, None)?;
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ use super::{
     AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution, Facts,
     FactsQuestion, NoAnswer,
     client::{self, MAX_REPEATS, UnreadBody},
-    report::{AcquirerFact, FORGOTTEN},
+    report::{AcquirerFact, log_forgotten},
     signature::{SignatureError, SignatureKey},
 };
 
@@ -365,7 +365,7 @@ impl Http {
     ) -> Result<Facts, NoAnswer> {
         let mut page = self.facts_after(after, now).await;
         if after.is_some() && matches!(page, Err(HttpError::Status(StatusCode::NOT_FOUND))) {
-            tracing::error!(acquirer = "http", "{FORGOTTEN}");
+            log_forgotten("http");
             page = self.facts_after(None, now).await;
         }
         let FactsAnswer { facts, more } = page?;

@@ -37,6 +37,23 @@ async fn a_first_capture_voids_the_rest_if_the_acquirer_captures_once() {
 }
 
 #[tokio::test]
+async fn a_refused_single_capture_releases_all() {
+    let live = Live::start().await;
+    live.acquirer.capabilities(json!({ "captures": "once" })).await;
+    live.acquirer.rules(json!([{ "kind": "capture", "next": 1, "fault": "refuse" }])).await;
+    let paid = live.pay(1000).await;
+    paid.capture(600).await;
+    live.settled().await;
+    live.settled().await;
+    assert_eq!(amounts(&paid).await, [0, 0, 1000]);
+    let operations = live.acquirer.operations().await;
+    let kinds: Vec<_> = operations.iter().map(|known| known["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["authorization", "capture", "reversal"]);
+    assert_eq!(operations[2]["outcome"]["status"], "done");
+    live.service.stop().await.agrees().await;
+}
+
+#[tokio::test]
 async fn a_repeated_capture_has_the_same_answer() {
     let live = Live::start().await;
     live.acquirer.capabilities(json!({ "captures": "once" })).await;
