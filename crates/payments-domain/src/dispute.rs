@@ -336,9 +336,10 @@ fn beyond_captures(
     amount: i64,
     exchange: Exchange,
 ) -> Result<Vec<Slice>, Overflow> {
+    let captures: Vec<_> = captures.iter().filter(|captured| !captured.is_refused).collect();
     let mut slices = Vec::new();
     let mut left = amount;
-    for (number, captured) in (1..).zip(captures) {
+    for (number, captured) in (1..).zip(&captures) {
         let is_last = number == captures.len();
         let part = if is_last { left } else { left.min(captured.amount) };
         if part == 0 {

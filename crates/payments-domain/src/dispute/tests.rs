@@ -221,6 +221,17 @@ fn a_dispute_debits_refunded_money_again() {
 }
 
 #[test]
+fn a_refused_capture_prices_no_dispute() {
+    let mut state = State::new();
+    assert!(state.request(&capture(500)) && state.request(&capture(300)));
+    state.state.captures[0].is_refused = true;
+    state.open(700);
+    let [(slices, _)] = &state.open[..] else { panic!() };
+    let slices: Vec<_> = slices.iter().map(|slice| (slice.step, slice.amount)).collect();
+    assert_eq!(slices, [(Some(1), 300), (Some(1), 400)]);
+}
+
+#[test]
 fn more_than_was_ever_captured_can_be_disputed() {
     let mut state = State::new();
     let opened = state.open(100);
