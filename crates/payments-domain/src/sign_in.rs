@@ -17,7 +17,7 @@ pub const SESSION_TTL: Duration = Duration::from_hours(12);
 /// The maximum number of sessions of a user. A further one ends the oldest.
 pub(crate) const MAX_SESSIONS: usize = 10;
 
-/// The maximum number of links of a user. A further one replaces the oldest.
+/// The maximum number of links of a user, of each kind. A further one replaces the oldest.
 pub(crate) const MAX_LINKS: usize = 20;
 
 named! {

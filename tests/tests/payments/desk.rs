@@ -300,6 +300,8 @@ async fn a_mail_with_a_link_is_neither_queued_twice_nor_sent_late() {
     let (_, link) = command(service.data(), "sign-in-link", &ann).await;
     let mut browser = Browser::at(&service);
     browser.use_link(&format!("/{}", link.strip_prefix(DESK).unwrap())).await;
+    assert_eq!(service.data().number("SELECT count(*) FROM mails"), 0, "she has accepted");
+    assert!(!named(&service, "Other").await.invite(&ann).await);
     for _ in 0..3 {
         assert_eq!(browser.ask(&ann).await.status, 200);
     }

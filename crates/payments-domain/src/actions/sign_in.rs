@@ -3,7 +3,7 @@ use crate::{
     write::{Action, Batch, MailChoice, MerchantUser, Needs, Rejection, SessionRow},
 };
 
-/// Use a link: begin a session, and accept memberships. Rejected with [`Rejection::NotFound`] if the
+/// Use a link: begin a session, and accept memberships, whose other links end. Rejected with [`Rejection::NotFound`] if the
 /// link does not work, or not in this browser.
 #[derive(Debug)]
 pub struct SignIn {
@@ -58,6 +58,7 @@ impl Action for SignIn {
                         let choice = MailChoice { merchant: *merchant, kind, user: *user };
                         batch.rows.mail_choices.insert(choice);
                     }
+                    batch.end_invitation(*merchant, *user);
                     batch.log(*merchant, LogKind::InvitationAccepted, *user);
                 }
             }

@@ -242,9 +242,10 @@ impl Batch {
         link.ok_or(Rejection::NotFound)
     }
 
-    /// Adds a link, and deletes those of its user that have ended, or are too many.
+    /// Adds a link, and deletes those of its user and kind that have ended, or are too many.
     pub(crate) fn add_sign_in_link(&mut self, link: SignInLinkRow) {
-        let own = self.rows.sign_in_links.iter().filter(|row| row.user == link.user);
+        let is_like = |row: &&SignInLinkRow| (row.user, row.kind) == (link.user, link.kind);
+        let own = self.rows.sign_in_links.iter().filter(is_like);
         let own = own.map(|row| (row.until > self.loaded.now, row.created, row.digest));
         for digest in superfluous(own, MAX_LINKS) {
             self.rows.sign_in_links.delete(digest);

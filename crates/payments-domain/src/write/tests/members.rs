@@ -73,3 +73,14 @@ fn a_renewed_invitation_has_one_mail_and_no_earlier_link() {
     assert!(mails(&run).len() == 1 && before != mails(&run));
     assert!(run.tables.sign_in_links.is_empty());
 }
+
+#[test]
+fn an_accepted_invitation_ends_its_other_links() {
+    let (mut run, merchant, users) = members(0, 1);
+    let link = Token::sent("mailed before").digest();
+    run.execute(CreateSignInLink { user: users[0], link }).unwrap();
+    let row = run.tables.sign_in_links.get_mut(&link).unwrap();
+    (row.kind, row.merchant) = (LinkKind::Invitation, Some(merchant));
+    accept(&mut run, merchant, users[0]).unwrap();
+    assert!(run.tables.sign_in_links.is_empty());
+}
