@@ -57,6 +57,11 @@ pub(crate) enum PayoutError {
     Interrupted(#[from] Interrupted),
     #[error("{path:?} cannot be written: {source}")]
     File { path: PathBuf, source: io::Error },
+    #[error(
+        "{path:?} cannot be written: {source}; the payouts are booked: run the same command again \
+         with --day {day}"
+    )]
+    NotWritten { path: PathBuf, day: Date, source: io::Error },
 }
 
 impl Fatal for PayoutError {
@@ -65,7 +70,7 @@ impl Fatal for PayoutError {
             Self::Open(error) => error.exit_code(),
             Self::NotBooked(error) => error.exit_code(),
             Self::Interrupted(error) => error.exit_code(),
-            Self::File { source, .. } => source.exit_code(),
+            Self::File { source, .. } | Self::NotWritten { source, .. } => source.exit_code(),
             Self::Secret(_) | Self::TooEarly(_) | Self::NoDebtor => USAGE,
         }
     }
@@ -161,7 +166,10 @@ impl Output {
             Some(content) => file.save(&content),
             None => file.remove(),
         });
-        written.map_err(|source| PayoutError::File { path, source })
+        written.map_err(|source| match payouts {
+            [] => PayoutError::File { path, source },
+            _ => PayoutError::NotWritten { path, day, source },
+        })
     }
 }
 

@@ -507,6 +507,17 @@ async fn a_run_says_what_it_did_and_closes_no_day_on_which_nobody_is_paid() {
 }
 
 #[tokio::test]
+async fn a_file_without_room_names_the_day_to_repeat() {
+    let service = Service::with(&[]).await;
+    let _ = funded(&service, Some(DANISH)).await;
+    let options = ["--test", "--day", "2026-11-20"];
+    let (succeeded, stderr) =
+        try_to_pay_out(service.data(), &options, "--csv", Path::new("/dev/full")).await;
+    assert!(!succeeded && stderr.contains("again with --day 2026-11-20"), "{stderr}");
+    assert_eq!(transfers(&pay_out(service.data(), &options).await).len(), 1);
+}
+
+#[tokio::test]
 async fn names_and_amounts_are_written_unchanged_but_never_as_formulas() {
     let service = Service::with(&[]).await;
     let names = [
