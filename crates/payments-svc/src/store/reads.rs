@@ -329,12 +329,11 @@ impl Store {
         let before = now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH);
         let sql = format!(
             "SELECT pending_payments.id, {} FROM pending_payments
-             WHERE pending_payments.id > $1 AND pending_payments.id < $2
+             WHERE pending_payments.id > $1 AND pending_payments.created <= $2
                  AND coalesce(challenge_until, 0) <= $3
              ORDER BY pending_payments.id LIMIT $4",
             rows::PENDING_AUTHORIZATION
         );
-        let before = Id::at(before);
         let params = [after.param(), before.param(), now.param(), LIMIT];
         self.query_all(&sql, &params, rows::unanswered).await
     }
