@@ -491,7 +491,7 @@ impl Store {
     pub(crate) async fn get(&self, key: &Key) -> Result<Option<Arc<StoredObject>>, StoreError> {
         Ok(match self {
             Self::Sqlite(engine) => engine.get(key)?,
-            Self::Postgres(engine) => engine.get(key).await?.map(Arc::new),
+            Self::Postgres(engine) => engine.get(key).await?,
         })
     }
 

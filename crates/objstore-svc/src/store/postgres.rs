@@ -17,6 +17,7 @@
 //!    database is unreachable, the service keeps running and connects again.
 
 use std::{
+    collections::HashSet,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicI32},
     thread::available_parallelism,
 };
@@ -108,7 +109,7 @@ pub(crate) struct Postgres {
     /// of the pool is left to searches and look-ups.
     socket_reads: Semaphore,
     /// Combines the reads of objects, because many requests arrive at the same time.
-    objects: Coalesced<Key, Option<StoredObject>>,
+    objects: Coalesced<Key, Option<Arc<StoredObject>>>,
     stats: Arc<Mutex<Stats>>,
     /// The tail and upkeep.
     tasks: Mutex<JoinSet<()>>,
@@ -196,7 +197,7 @@ impl Postgres {
         found.iter().map(|row| Ok(Group::read(&mut row.into())?)).collect()
     }
 
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Arc<StoredObject>>, StoreError> {
         Ok(self.objects.query(key.clone()).await?)
     }
 
@@ -268,12 +269,16 @@ impl Postgres {
 }
 
 /// Reads objects with one statement. The results have the order of the keys.
-async fn objects(pool: Arc<Pool>, keys: Arc<Vec<Key>>) -> Result<Vec<Option<StoredObject>>, Error> {
-    let of_keys = Keys::of(keys.iter().map(Key::parts));
+async fn objects(
+    pool: Arc<Pool>,
+    keys: Arc<Vec<Key>>,
+) -> Result<Vec<Option<Arc<StoredObject>>>, Error> {
+    // Many callers may read the same object.
+    let different: HashSet<_> = keys.iter().collect();
+    let of_keys = Keys::of(different.into_iter().map(Key::parts));
     let statement = (&**read::OBJECTS, &of_keys.parameters()[..]);
     let [rows] = pool.acquire(async |connection| query(connection, [statement]).await).await?;
     let objects = read::objects(&rows)?;
-    // Callers may read the same object, so this clones it.
     Ok(keys.iter().map(|key| objects.get(key).cloned()).collect())
 }
 

@@ -1,6 +1,9 @@
 //! Reads objects by their keys, sessions, clients and the change log.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
 
 use common::{
     postgres::{Error, query},
@@ -76,10 +79,10 @@ static LOG: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Reads the result of [`OBJECTS`].
-pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, StoredObject>, Error> {
+pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, Arc<StoredObject>>, Error> {
     let objects = found.iter().map(|row| {
         let stored = StoredObject::read(&mut row.into())?;
-        Ok((stored.object.key.clone(), stored))
+        Ok((stored.object.key.clone(), Arc::new(stored)))
     });
     objects.collect()
 }
