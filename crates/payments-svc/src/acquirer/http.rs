@@ -38,7 +38,7 @@ use super::{
     AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution, Facts,
     FactsQuestion, NoAnswer,
     client::{self, MAX_REPEATS, UnreadBody},
-    report::{AcquirerFact, log_forgotten},
+    report::{AcquirerFact, Forgotten},
     signature::{SignatureError, SignatureKey},
 };
 
@@ -94,6 +94,7 @@ pub(crate) struct Http {
     /// Ends with a slash.
     base: Url,
     key: Receiver<SignatureKey>,
+    forgotten: Forgotten,
 }
 
 #[derive(Serialize)]
@@ -252,7 +253,7 @@ impl Http {
         let client = files.read(setting, ca_file, move |path| {
             Ok::<_, HttpSetupError>(client::client(tls::client_config(path, setting)?, true)?)
         })?;
-        Ok(Self { client, base: client::base(url), key })
+        Ok(Self { client, base: client::base(url), key, forgotten: Forgotten::default() })
     }
 
     pub(super) async fn authorize(
@@ -365,7 +366,7 @@ impl Http {
     ) -> Result<Facts, NoAnswer> {
         let mut page = self.facts_after(after, now).await;
         if after.is_some() && matches!(page, Err(HttpError::Status(StatusCode::NOT_FOUND))) {
-            log_forgotten("http");
+            self.forgotten.log("http");
             page = self.facts_after(None, now).await;
         }
         let FactsAnswer { facts, more } = page?;

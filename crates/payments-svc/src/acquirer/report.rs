@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use common::throttle::Throttle;
 use jiff::Timestamp;
 use payments_domain::{AcquirerEvent, AcquirerId, Currency, FieldError, Id};
 use serde::Deserialize;
@@ -19,8 +20,24 @@ pub(crate) struct Report {
     pub(crate) content: Content,
 }
 
-/// The message in the log if an acquirer does not know the last fact that was read.
-pub(super) const FORGOTTEN: &str = "the acquirer has forgotten facts: some may be missing here";
+/// An acquirer that does not know the last fact any more is reported once an hour: a quiet one has no
+/// newer fact for the next turn.
+#[derive(Debug)]
+pub(super) struct Forgotten(Throttle);
+
+impl Default for Forgotten {
+    fn default() -> Self {
+        Self(Throttle::new(Duration::from_hours(1)))
+    }
+}
+
+impl Forgotten {
+    pub(super) fn log(&self, acquirer: &str) {
+        if self.0.try_acquire() {
+            tracing::error!(acquirer, "the acquirer has forgotten facts: some may be missing here");
+        }
+    }
+}
 
 /// A part of the list of an acquirer's facts, oldest first.
 #[derive(Debug, Default)]

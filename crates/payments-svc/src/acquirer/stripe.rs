@@ -23,7 +23,7 @@ use tokio::sync::watch::Receiver;
 
 use super::{
     AuthorizationRequest, AuthorizationResponse, AuthorizationState, CardSource, Execution,
-    NoAnswer, Preparation,
+    NoAnswer, Preparation, report::Forgotten,
 };
 
 mod amount;
@@ -82,11 +82,12 @@ pub(crate) enum StripeSetupError {
 
 pub(crate) struct Stripe {
     client: Client,
+    forgotten: Forgotten,
 }
 
 impl Stripe {
     pub(crate) fn new(config: StripeConfig) -> Result<Self, StripeSetupError> {
-        Ok(Self { client: Client::new(config)? })
+        Ok(Self { client: Client::new(config)?, forgotten: Forgotten::default() })
     }
 
     /// Creates a PaymentIntent without a card, which is harmless if its ID gets lost.

@@ -13,10 +13,7 @@ use serde_json::value::RawValue;
 use url::form_urlencoded::Serializer;
 
 use super::{
-    super::{
-        Facts, FactsQuestion, NoAnswer,
-        report::{AcquirerFact, FORGOTTEN},
-    },
+    super::{Facts, FactsQuestion, NoAnswer, report::AcquirerFact},
     Stripe,
     client::StripeError,
     event::{self, TYPES},
@@ -56,7 +53,7 @@ impl Stripe {
         };
         let events = match next {
             Err(NoAnswer::Stripe(StripeError::Refused(refusal))) if refusal.code == MISSING => {
-                tracing::error!(acquirer = "stripe", "{FORGOTTEN}");
+                self.forgotten.log("stripe");
                 self.oldest_events(timeout).await?
             }
             events => events?,
