@@ -227,6 +227,27 @@ async fn an_inquiry_can_be_answered_but_not_accepted() {
 }
 
 #[tokio::test]
+async fn the_files_of_open_disputes_have_a_limit_for_each_merchant() {
+    let disputed = Disputed::on(Service::with(&[SECRET]).await, "opened").await;
+    let _ = disputed.save(None, &[("a.pdf", PDF)]).await.expect(201);
+    let members = json!({ "disputeId": "second", "amount": 100, "due": "2099-01-01T00:00:00Z" });
+    let event = Acquirer::event("dispute.opened", &disputed.transaction, members);
+    let _ = Acquirer(&disputed.service).notify(&event).await.expect(204);
+    let list = format!("/disputes?limit=1&filter[merchantId]={}", disputed.merchant.id);
+    let second = ids(&disputed.merchant.app.list(&list).await).remove(0);
+    let save = async || {
+        let path = format!("/disputes/{second}/evidence");
+        let (media, body) = form(None, &[("a.pdf", PDF)]);
+        disputed.merchant.app.request(Method::POST, &path).body_of(&media, body).send().await
+    };
+    let place = disputed.service.data();
+    assert_eq!(place.change("UPDATE evidence SET size = 99999999"), 1);
+    save().await.names(&["file"]);
+    place.change(&format!("UPDATE evidence SET size = {}", 100_000_000 - PDF.len()));
+    let _ = save().await.expect(201);
+}
+
+#[tokio::test]
 async fn nothing_is_answered_after_the_deadline() {
     let service = Service::with(&[SECRET, ("PAYMENTS_DISPUTE_DUE", "14d")]).await;
     let merchant = service.merchant().await;

@@ -194,7 +194,7 @@ pub(super) const LOCKED: [Query; 6] = [
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 17] = [
+pub(super) const READ: [Query; 18] = [
     by_column!(api_keys: ApiKeyRow, "app", None, |needs| {
         needs.locked_apps.iter().map(Id::param).collect()
     }),
@@ -357,6 +357,21 @@ pub(super) const READ: [Query; 17] = [
         keys: |needs| needs.members.iter().map(Id::param).collect(),
         read: |known, columns| {
             known.members.insert(columns.read()?, columns.read()?);
+            Ok(())
+        },
+        ..Query::PLAIN
+    },
+    Query {
+        select: || {
+            "SELECT disputes.merchant, CAST(sum(size) AS bigint)
+             FROM disputes JOIN evidence ON evidence.dispute = disputes.id"
+                .to_owned()
+        },
+        key: &[("disputes.merchant", Kind::Bytes)],
+        rest: "AND decision IS NULL AND size > 0 GROUP BY disputes.merchant",
+        keys: |needs| needs.evidence.iter().map(Id::param).collect(),
+        read: |known, columns| {
+            known.evidence.insert(columns.read()?, columns.read()?);
             Ok(())
         },
         ..Query::PLAIN
