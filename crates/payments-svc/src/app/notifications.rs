@@ -389,8 +389,8 @@ impl Payments {
     pub(crate) async fn void_ended(&self) -> Result<(), NotificationError> {
         loop {
             let ended = self.store.ended_authorizations().await?;
-            let Some((_, last)) = ended.last().copied() else { return Ok(()) };
-            for (transaction, until) in ended {
+            let Some((_, last, _)) = ended.last().copied() else { return Ok(()) };
+            for (transaction, until, _) in ended.into_iter().filter(|(.., is_open)| *is_open) {
                 self.end_authorization(transaction, until).await?;
             }
             let cursor = SaveExpiryCursor { through: None, ended: Some(last) };

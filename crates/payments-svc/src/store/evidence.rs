@@ -11,8 +11,11 @@ use super::{Store, StoreError, reads::LIMIT};
 /// How long evidence is kept after the decision, or after the deadline of an inquiry.
 const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
+/// Bytes of files after which one write deletes no further evidence.
+const DELETED_BYTES: i64 = 64_000_000;
+
 /// Evidence to delete, of disputes that were decided before `$1`, at most `$2`.
-const OLD: &str = "SELECT dispute FROM evidence JOIN disputes ON disputes.id = evidence.dispute
+const OLD: &str = "SELECT dispute, size FROM evidence JOIN disputes ON disputes.id = evidence.dispute
      WHERE CASE
          WHEN decision IS NOT NULL THEN
              (SELECT max(trail.created) FROM trail
@@ -76,7 +79,15 @@ impl Store {
     pub(crate) async fn old_evidence(&self) -> Result<Vec<Id>, StoreError> {
         let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
         let before = now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
-        self.query_all(OLD, &[before.param(), LIMIT], |columns| columns.read()).await
+        let read = |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?));
+        let old: Vec<(Id, i64)> = self.query_all(OLD, &[before.param(), LIMIT], read).await?;
+        let mut bytes: i64 = 0;
+        let fits = |(_, size): &(Id, i64)| {
+            let fits = bytes < DELETED_BYTES;
+            bytes = bytes.saturating_add(*size);
+            fits
+        };
+        Ok(old.into_iter().take_while(fits).map(|(dispute, _)| dispute).collect())
     }
 }
 

@@ -30,6 +30,13 @@ pub(super) const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 const ORIGINAL: &str =
     "WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring AND bin IS NOT NULL";
 
+/// See [`Store::open_authorizations`]. Without the first condition, no engine uses the index of these
+/// times.
+const OPEN_AUTHORIZATIONS: &str = "SELECT id, valid_until, \"authorization\" FROM transactions
+     WHERE valid_until >= $1 AND (valid_until, id) > ($1, $2)
+         AND \"authorization\" IS NOT NULL AND acquirer = $3 AND captured + voided < amount
+     ORDER BY valid_until, id LIMIT $4";
+
 impl Store {
     /// The row with this key.
     pub(crate) async fn row<R: Row + Send>(&self, key: &R::Key) -> Result<Option<R>, StoreError> {
@@ -263,9 +270,12 @@ impl Store {
     }
 
     /// Transactions whose authorization ends after the cursor of the expiry job and until now, each
-    /// with that time, the earliest first: at most [`JOB_BATCH`], and more of the last time.
-    pub(crate) async fn ended_authorizations(&self) -> Result<Vec<(Id, Timestamp)>, StoreError> {
-        let sql = "SELECT id, valid_until FROM transactions
+    /// with that time and whether something is left of it, the earliest first: at most [`JOB_BATCH`],
+    /// and more of the last time.
+    pub(crate) async fn ended_authorizations(
+        &self,
+    ) -> Result<Vec<(Id, Timestamp, bool)>, StoreError> {
+        let sql = "SELECT id, valid_until, captured + voided < amount FROM transactions
                    WHERE valid_until > (SELECT ended FROM expiry) AND valid_until <= (
                        SELECT max(valid_until) FROM (
                            SELECT valid_until FROM transactions
@@ -274,7 +284,8 @@ impl Store {
                        ) AS next
                    ) ORDER BY valid_until";
         let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
-        let read = |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?));
+        let read =
+            |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?, columns.read()?));
         self.query_all(sql, &[now.param(), LIMIT], read).await
     }
 
@@ -286,10 +297,6 @@ impl Store {
         acquirer: AcquirerName,
         (until, id): (Timestamp, Id),
     ) -> Result<Vec<OpenAuthorization>, StoreError> {
-        let sql = "SELECT id, valid_until, \"authorization\" FROM transactions
-                   WHERE (valid_until, id) > ($1, $2) AND \"authorization\" IS NOT NULL
-                       AND acquirer = $3 AND captured + voided < amount
-                   ORDER BY valid_until, id LIMIT $4";
         let params = [until.param(), id.param(), Param::Text(acquirer.name().into()), LIMIT];
         let read = |columns: &mut Columns<'_>| {
             Ok(OpenAuthorization {
@@ -298,7 +305,7 @@ impl Store {
                 authorization: columns.read()?,
             })
         };
-        self.query_all(sql, &params, read).await
+        self.query_all(OPEN_AUTHORIZATIONS, &params, read).await
     }
 
     /// Transactions older than `age` that the expiry job has not checked, the oldest first: at most
@@ -604,4 +611,21 @@ static FIRST_STEPS: LazyLock<String> = LazyLock::new(|| trail("step < $2"));
 fn trail(part: &str) -> String {
     let step = Step::of("trail");
     format!("SELECT {step} FROM trail WHERE \"transaction\" = $1 AND {part} ORDER BY step")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::sqlite::tests::{database, plan},
+        *,
+    };
+
+    #[test]
+    fn open_authorizations_are_read_in_the_order_of_their_index() {
+        let plan = plan(&database(), OPEN_AUTHORIZATIONS);
+        assert!(
+            plan.len() == 1 && plan[0].contains("ending_authorizations (valid_until>?)"),
+            "{plan:?}"
+        );
+    }
 }
