@@ -192,12 +192,21 @@ impl Database {
 
     /// Fails if the timeline of this connection is older than that of another one.
     pub(super) async fn check_timeline(&self, client: &ClientWrapper) -> Result<(), OpenError> {
-        let checked = timeout(OPEN, self.timelines.check(client)).await;
-        let checked = checked.unwrap_or(Err(Error::Silent));
-        if matches!(checked, Err(Error::OldTimeline)) {
+        let checked = self.look(self.timelines.check(client)).await;
+        checked.map_err(|error| self.unusable(error))
+    }
+
+    /// Looks at a new connection for at most [`OPEN`]: a server can be silent after the login, too.
+    /// After an old timeline, the next attempt to connect begins with another host.
+    pub(super) async fn look(
+        &self,
+        look: impl Future<Output = Result<(), Error>>,
+    ) -> Result<(), Error> {
+        let looked = timeout(OPEN, look).await.unwrap_or(Err(Error::Silent));
+        if matches!(looked, Err(Error::OldTimeline)) {
             self.hosts.skip();
         }
-        checked.map_err(|error| self.unusable(error))
+        looked
     }
 
     fn unusable(&self, error: Error) -> OpenError {

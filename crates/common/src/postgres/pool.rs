@@ -318,8 +318,7 @@ impl Drop for Transaction {
     }
 }
 
-/// Applies [`SETTINGS`] and these `settings` to a new connection, and looks at its timeline, for at
-/// most [`OPEN`]: a server can be silent after the login, too.
+/// Applies [`SETTINGS`] and these `settings` to a new connection, and looks at its timeline.
 pub(super) async fn apply_settings(
     client: &ClientWrapper,
     settings: &str,
@@ -329,11 +328,7 @@ pub(super) async fn apply_settings(
         client.batch_execute(&format!("{SETTINGS}; {LOST_CLIENT}; {settings}")).await?;
         database.timelines.observe(client).await
     };
-    let observed = timeout(OPEN, applied).await.unwrap_or(Err(Error::Silent));
-    if matches!(observed, Err(Error::OldTimeline)) {
-        database.hosts.skip();
-    }
-    observed
+    database.look(applied).await
 }
 
 /// Sends these statements in one round trip. They run in this order. If one cannot be sent, the
