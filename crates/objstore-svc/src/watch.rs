@@ -61,7 +61,7 @@ pub(crate) use connected::{Connected, ConnectedClient};
 pub(crate) use open_sockets::{OpenSocket, OpenSockets};
 pub(crate) use pings::UnansweredPings;
 pub(crate) use ring::{Frame, MessageFormat};
-pub(crate) use subscriber::{Acknowledger, Burst, Subscriber};
+pub(crate) use subscriber::{Acknowledger, Burst, Subscriber, Told};
 
 use state::State;
 

@@ -35,7 +35,7 @@ use super::{
 use crate::{
     domain::{Offset, Pattern, Place, Shape},
     store::{StoreError, now},
-    watch::{Begin, Burst, ConnectedClient, MessageFormat, Stream, Subscriber},
+    watch::{Begin, Burst, ConnectedClient, MessageFormat, Stream, Subscriber, Told},
 };
 
 /// Bytes of messages after which a response takes no more, unless it is an event stream.
@@ -223,8 +223,9 @@ impl Part {
         let target = subscriber.target();
         loop {
             let is_place = self.position.advance(subscriber);
-            self.is_up_to_date = is_place && subscriber.is_exact_at(target);
-            let is_whole = is_place && subscriber.has_all_until(target);
+            let told = subscriber.has_until(target);
+            self.is_up_to_date = is_place && told.is_exact();
+            let is_whole = is_place && told != Told::Part;
             let may_end = is_place && subscriber.advances();
             if is_whole || may_end && self.json.len() >= PART_BYTES {
                 return Ok(());

@@ -89,11 +89,18 @@ pub(crate) struct Subscriber {
 
 /// What a client has after the messages that [`Subscriber::next`] returned last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+pub(crate) enum Told {
     /// More may be to come.
     Part,
     /// Everything up to the cursor, which was the newest revision then. Others may have followed.
     All { is_exact: bool },
+}
+
+impl Told {
+    /// Whether a copy equals the store at the place of the client.
+    pub(crate) fn is_exact(self) -> bool {
+        self == Self::All { is_exact: true }
+    }
 }
 
 /// A pass over the current objects that a client watches.
@@ -235,11 +242,7 @@ impl Subscriber {
     }
 
     /// Whether the client has everything up to `revision`, or more.
-    pub(crate) fn has_all_until(&self, revision: Revision) -> bool {
-        self.has_until(revision) != Told::Part
-    }
-
-    fn has_until(&self, revision: Revision) -> Told {
+    pub(crate) fn has_until(&self, revision: Revision) -> Told {
         let has_all = self.pass.is_none() && self.has_caught_up() && self.cursor >= revision;
         match self.place().filter(|_| has_all) {
             Some(place) => Told::All { is_exact: matches!(place, Place::Exact(_)) },
@@ -247,14 +250,9 @@ impl Subscriber {
         }
     }
 
-    /// Whether a copy of the client equals the store at its place, with everything up to `revision`.
-    pub(crate) fn is_exact_at(&self, revision: Revision) -> bool {
-        self.has_until(revision) == Told::All { is_exact: true }
-    }
-
     /// Whether a copy of the client equals what the store had when the last messages were returned.
     pub(crate) fn is_up_to_date(&self) -> bool {
-        self.told == Told::All { is_exact: true }
+        self.told.is_exact()
     }
 
     /// Whether the changes that a pass may have left out were sent: rule 8 of the module.
