@@ -3,8 +3,8 @@ use crate::{
     write::{Action, Batch, MailChoice, MerchantUser, Needs, Rejection, SessionRow},
 };
 
-/// Use a link: begin a session, and accept memberships, whose other links end. Rejected with [`Rejection::NotFound`] if the
-/// link does not work, or not in this browser.
+/// Use a link: begin a session, and accept memberships, whose other links end. Rejected with
+/// [`Rejection::NotFound`] if the link does not work, or not in this browser.
 #[derive(Debug)]
 pub struct SignIn {
     pub user: Id,
