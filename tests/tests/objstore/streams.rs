@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 const STREAM: &str = "?events=true&initial=true&marks=true";
 
 /// Reads to the next `synced` or `mark`. Returns the events before it, and its revision.
-async fn until_state(socket: &mut Socket) -> (Vec<Event>, u64) {
+pub(crate) async fn until_state(socket: &mut Socket) -> (Vec<Event>, u64) {
     let mut events = Vec::new();
     loop {
         match socket.next_event().await {
