@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::returns::return_all;
 
 /// The smallest id.
-const FIRST: &str = "000000000000000000000000";
+pub(crate) const FIRST: &str = "000000000000000000000000";
 
 /// Books every kind of entry. Returns the merchant and a transaction that can be captured.
 pub(crate) async fn book(service: &Service) -> (Merchant, Transaction) {
@@ -255,7 +255,11 @@ async fn contradicting_rows_are_found() {
             "a transaction has no other state",
         ),
         (
-            "INSERT INTO day_totals (merchant, day, amount) SELECT id, 1, 1 FROM merchants",
+            "INSERT INTO day_totals SELECT id, 1, 1, 0, id FROM merchants",
+            "the totals of a merchant's days",
+        ),
+        (
+            "INSERT INTO day_totals SELECT id, 1, 0, 1, id FROM merchants",
             "the totals of a merchant's days",
         ),
         (

@@ -252,7 +252,7 @@ async fn filled() -> Filled {
          SELECT \"transaction\", 'receipt', \"transaction\", 'system', 1 FROM receipts",
         "INSERT INTO mail_choices SELECT merchant, 'payout', user FROM merchant_users LIMIT 1",
         "INSERT INTO notices SELECT id, 'payout', id, id, id FROM merchants LIMIT 1",
-        "INSERT INTO day_totals SELECT id, 1, 0 FROM merchants LIMIT 1",
+        "INSERT INTO day_totals SELECT id, 1, 0, 0, id FROM merchants LIMIT 1",
         "UPDATE day_cursors SET number = 7",
     ] {
         assert_eq!(place.change(sql), 1, "{sql}");

@@ -8,7 +8,7 @@ use std::{
 
 use blackbox::{
     payments::{Merchant, Refusal as _, Service, Stopped, int, minimal},
-    process,
+    process::{self, until},
     soak::rounds,
 };
 use jiff::{ToSpan as _, civil::Date};
@@ -18,7 +18,7 @@ use tokio::{
     time::{Duration, sleep},
 };
 
-use crate::live::standing;
+use crate::{books::FIRST, live::standing};
 
 pub(crate) const DANISH: &str = "DK5000400440116243";
 pub(crate) const GERMAN: &str = "DE89370400440532013000";
@@ -315,10 +315,21 @@ async fn a_payout_without_a_writable_file_books_nothing() {
 
 /// Makes all balance lines and payouts two hours older.
 pub(crate) fn age(place: &Stopped) {
-    place.change("UPDATE lines SET created = created - 7200000");
-    place.change(
-        "UPDATE payouts SET created = created - 7200000, held_since = held_since - 7200000",
-    );
+    age_by(place, 2);
+}
+
+/// Makes all balance lines and payouts older. The service counts the lines of each day again.
+fn age_by(place: &Stopped, hours: i64) {
+    let by = hours * 3_600_000;
+    place.define(&format!(
+        "BEGIN;
+         UPDATE lines SET created = created - {by};
+         UPDATE payouts SET created = created - {by}, held_since = held_since - {by};
+         DELETE FROM day_totals;
+         UPDATE day_cursors SET number = number + 1, through = {};
+         COMMIT",
+        place.bytes(FIRST)
+    ));
 }
 
 /// The payouts of a merchant, newest first. Checks that the lines of each one have its sum, that no
@@ -440,6 +451,36 @@ async fn captures_younger_than_the_delay_are_held_back() {
     assert_eq!(paid("2026-01-05").await, ["9.30"]);
     assert_eq!(payouts_of(&merchant).await.len(), 3);
     service.data().agrees().await;
+    service.stop().await.agrees().await;
+}
+
+/// Of the first day that is held back, lines are added up. Later days have totals.
+#[tokio::test]
+async fn captures_are_held_back_for_days() {
+    let mut service = Service::with(&[("PAYMENTS_PAYOUT_DELAY", "50h")]).await;
+    let mut merchant = merchant(&service, "EUR", Some("Corner shop"), Some(DANISH)).await;
+    let uncounted = "SELECT count(*) FROM lines WHERE id > (SELECT through FROM day_cursors)";
+    let mut captures = Vec::new();
+    for day in 1..=8 {
+        age_by(service.data(), 20);
+        let before = merchant.balance().await;
+        merchant.pay("EUR", 2000).await.capture(1000 + day).await;
+        captures.push(merchant.balance().await - before);
+        // It counts them when it starts, and then rarely.
+        service = service.stop().await.start().await;
+        merchant = merchant.by(&merchant.app.at(&service));
+        let place = service.data();
+        until(async || place.number(uncounted) == 0).await;
+        // The last three captures are 0, 20 and 40 hours old.
+        let held: i64 = captures.iter().rev().take(3).sum();
+        let rest = merchant.balance().await - held;
+        let rows =
+            transfers(&pay_out(place, &["--test", "--day", &format!("2026-01-0{day}")]).await);
+        assert_eq!(merchant.balance().await, held);
+        assert_eq!(rows.len(), usize::from(rest > 0), "{rows:?}");
+        assert!(rest == 0 || rest == captures[captures.len() - 4]);
+    }
+    assert_eq!(payouts_of(&merchant).await.len(), 5);
     service.stop().await.agrees().await;
 }
 

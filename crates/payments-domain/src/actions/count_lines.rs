@@ -17,13 +17,13 @@ pub struct CountLines {
 impl CountLines {
     /// `lines` are all lines after the cursor, up to one of them, in the order of their IDs.
     pub fn new(cursor: DayCursor, lines: &[LineRow]) -> Self {
-        let mut sums = BTreeMap::<_, i64>::new();
-        for line in lines.iter().filter(|line| DayTotal::KINDS.contains(&line.kind)) {
-            let sum = sums.entry((line.merchant, DayTotal::day_of(line.created))).or_default();
-            *sum = sum.saturating_add(line.balance).saturating_add(line.fee);
+        let counted = lines.iter().filter(|line| DayTotal::KINDS.contains(&line.kind));
+        let mut sums = BTreeMap::new();
+        for total in counted.map(DayTotal::of_line) {
+            let add = |sum: &mut DayTotal| sum.add(total);
+            sums.entry(total.key()).and_modify(add).or_insert(total);
         }
-        let total = |((merchant, day), minor)| DayTotal { merchant, day, minor };
-        let sums = sums.into_iter().map(total).collect();
+        let sums = sums.into_values().collect();
         let through = lines.last().map_or(cursor.through, |line| line.id);
         let next = DayCursor { number: cursor.number.saturating_add(1), through };
         Self { cursor, next, sums }
@@ -56,9 +56,9 @@ impl Action for CountLines {
         for sum in &self.sums {
             match batch.rows.day_totals.get(&sum.key()).copied() {
                 None => batch.rows.day_totals.insert(*sum),
-                Some(known) => {
-                    let minor = known.minor.saturating_add(sum.minor);
-                    batch.rows.day_totals.update(DayTotal { minor, ..known });
+                Some(mut known) => {
+                    known.add(*sum);
+                    batch.rows.day_totals.update(known);
                 }
             }
         }

@@ -755,7 +755,7 @@ impl LineRow {
 }
 
 row! {
-    /// What a merchant has captured less what was refunded, in a day in UTC: a sum of counted lines.
+    /// What a merchant has captured, and captured less refunded, in a day in UTC: sums of counted lines.
     #[derive(Copy)]
     pub struct DayTotal in "day_totals" {
         key {
@@ -764,8 +764,12 @@ row! {
             day: i64 = "day",
         }
         changing {
-            /// Minor units of the merchant's currency, before fees.
+            /// Captured less refunded: minor units of the merchant's currency, before fees.
             minor: i64 = "amount",
+            /// What the captures have added to the balance. A refusal does not count.
+            captured: i64 = "captured",
+            /// The last counted line.
+            line: Id = "line",
         }
     }
 }
@@ -776,6 +780,25 @@ impl DayTotal {
 
     /// The lines that are counted. The amount of a line is its balance and its fee.
     pub const KINDS: [LineKind; 2] = [LineKind::Capture, LineKind::Refund];
+
+    /// The totals of one line.
+    pub fn of_line(line: &LineRow) -> Self {
+        let is_capture = line.kind == LineKind::Capture && line.amount.minor > 0;
+        Self {
+            merchant: line.merchant,
+            day: Self::day_of(line.created),
+            minor: line.balance.saturating_add(line.fee),
+            captured: if is_capture { line.balance } else { 0 },
+            line: line.id,
+        }
+    }
+
+    /// Adds the totals of later lines of the day.
+    pub fn add(&mut self, later: Self) {
+        self.minor = self.minor.saturating_add(later.minor);
+        self.captured = self.captured.saturating_add(later.captured);
+        self.line = later.line;
+    }
 
     /// The day of a time.
     pub fn day_of(time: Timestamp) -> i64 {

@@ -403,12 +403,14 @@ CREATE TABLE lines (
 );
 CREATE INDEX lines_of_merchants ON lines (merchant, id);
 
--- What merchants have captured less what was refunded, by day in UTC: the sums of the lines up to the
--- last one that was counted. Of the cursors, there is one row.
+-- What merchants have captured, and captured less refunded, by day in UTC: the sums of the lines up
+-- to the last one that was counted. Of the cursors, there is one row.
 CREATE TABLE day_totals (
     merchant bytea NOT NULL,
     day bigint NOT NULL, -- since 1970-01-01
     amount bigint NOT NULL, -- before fees
+    captured bigint NOT NULL, -- after fees, with captures that were refused later
+    line bytea NOT NULL, -- the last one
     PRIMARY KEY (merchant, day)
 );
 CREATE TABLE day_cursors (

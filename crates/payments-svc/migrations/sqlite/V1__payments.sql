@@ -358,12 +358,14 @@ CREATE TABLE lines (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX lines_of_merchants ON lines (merchant, id);
 
--- What merchants have captured less what was refunded, by day in UTC: the sums of the lines up to the
--- last one that was counted. Of the cursors, there is one row.
+-- What merchants have captured, and captured less refunded, by day in UTC: the sums of the lines up
+-- to the last one that was counted. Of the cursors, there is one row.
 CREATE TABLE day_totals (
     merchant BLOB NOT NULL,
     day INTEGER NOT NULL, -- since 1970-01-01
     amount INTEGER NOT NULL, -- before fees
+    captured INTEGER NOT NULL, -- after fees, with captures that were refused later
+    line BLOB NOT NULL, -- the last one
     PRIMARY KEY (merchant, day)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE day_cursors (

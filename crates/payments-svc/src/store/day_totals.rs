@@ -1,15 +1,16 @@
-//! What merchants capture less what they refund, by day in UTC: totals of the lines that a job has
-//! counted, and the lines since then.
+//! What merchants capture, and what they capture less what they refund, by day in UTC: totals of the
+//! lines that a job has counted, and the lines since then.
 
 use std::collections::BTreeMap;
 
-use common::sql::{Group as _, Param, Stored as _};
+use common::sql::{Columns, Group as _, Param, Stored as _};
+use jiff::Timestamp;
 use payments_domain::{
     Id,
     write::{DayCursor, DayTotal, LineRow},
 };
 
-use super::{Store, StoreError};
+use super::{Range, Store, StoreError};
 
 /// The maximum number of lines that are counted at once.
 const LINES: Param<'static> = Param::Int(2000);
@@ -21,18 +22,40 @@ pub(super) const CURSOR: &str =
 /// Lines after `$1` and up to `$2`, at most `$3`.
 const LINES_TO_COUNT: &str = "lines WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3";
 
+/// What the captures of the merchant `$1` since `since` have added to its balance, in one statement.
+/// A refusal of a capture counts at once, like a refund: its capture may be older. No line since then
+/// has an ID below `first`. Of the first day it reads the lines: a million of them takes 0.3 s.
+pub(super) fn captured_since(first: &str, since: &str) -> String {
+    let day = format!("(CAST({since} AS bigint) / {DAY})", DAY = DayTotal::DAY);
+    let lines = |condition: &str| {
+        format!(
+            "SELECT sum(balance) FROM lines WHERE merchant = $1 AND {condition}
+                 AND kind = 'capture' AND amount > 0 AND created > {since}"
+        )
+    };
+    let of_day = lines(&format!(
+        "id >= {first} AND id <= (SELECT line FROM day_totals WHERE merchant = $1 AND day = {day})
+             AND created < ({day} + 1) * {DAY}",
+        DAY = DayTotal::DAY
+    ));
+    let of_days =
+        format!("SELECT sum(captured) FROM day_totals WHERE merchant = $1 AND day > {day}");
+    let not_counted = lines(&format!("id > (SELECT through FROM ({CURSOR}) AS counted)"));
+    let sums = [of_day, of_days, not_counted].map(|sum| format!("coalesce(({sum}), 0)"));
+    format!("SELECT CAST({} AS bigint)", sums.join(" + "))
+}
+
 /// The totals of the merchant `$1` from the day `$2`, and the lines since then. One statement, so
 /// that no line is in both.
 fn totals() -> String {
     let kinds = DayTotal::KINDS.map(|kind| format!("'{}'", kind.name())).join(", ");
     format!(
-        "SELECT {} FROM day_totals WHERE merchant = $1 AND day >= $2
+        "SELECT day, amount FROM day_totals WHERE merchant = $1 AND day >= $2
          UNION ALL
-         SELECT merchant, created / {DAY}, CAST(sum(balance + fee) AS bigint) FROM lines
+         SELECT created / {DAY}, CAST(sum(balance + fee) AS bigint) FROM lines
          WHERE merchant = $1 AND id > (SELECT through FROM ({CURSOR}) AS counted)
              AND kind IN ({kinds})
-         GROUP BY merchant, created / {DAY}",
-        DayTotal::of("day_totals"),
+         GROUP BY created / {DAY}",
         DAY = DayTotal::DAY
     )
 }
@@ -53,7 +76,7 @@ impl Store {
         Ok((!lines.is_empty()).then_some((cursor, lines)))
     }
 
-    /// The totals of a merchant from a day, by day. Days without a line are left out.
+    /// What a merchant has captured less what it has refunded since a day, by day. Days without a line are left out.
     pub(crate) async fn day_totals(
         &self,
         merchant: Id,
@@ -61,11 +84,25 @@ impl Store {
     ) -> Result<BTreeMap<i64, i64>, StoreError> {
         let params = [merchant.param(), from.param()];
         let mut days = BTreeMap::<_, i64>::new();
-        for total in self.query_all(&totals(), &params, DayTotal::read).await? {
-            let sum = days.entry(total.day).or_default();
-            *sum = sum.saturating_add(total.minor);
+        let read = |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read::<i64>()?));
+        for (day, minor) in self.query_all(&totals(), &params, read).await? {
+            let sum = days.entry(day).or_default();
+            *sum = sum.saturating_add(minor);
         }
         Ok(days)
+    }
+
+    /// What the captures since a time have added to the balance of a merchant.
+    pub(crate) async fn captured_since(
+        &self,
+        merchant: Id,
+        since: Timestamp,
+    ) -> Result<i64, StoreError> {
+        let [after, _] = Range { from: Some(since), to: None }.ids();
+        let params = [merchant.param(), after.param(), since.param()];
+        let sql = captured_since("$2", "$3");
+        let sum = self.query_one(&sql, &params, |columns| columns.read()).await?;
+        Ok(sum.unwrap_or(0))
     }
 }
 
@@ -81,12 +118,17 @@ mod tests {
         let db = database();
         let lines = plan(&db, &format!("SELECT id FROM {LINES_TO_COUNT}"));
         assert_eq!(lines, ["SEARCH lines USING PRIMARY KEY (id>? AND id<?)"]);
-        let totals = plan(&db, &totals()).join("\n");
-        for step in [
-            "SEARCH day_totals USING PRIMARY KEY (merchant=? AND day>?)",
-            "SEARCH lines USING INDEX lines_of_merchants (merchant=? AND id>?)",
-        ] {
-            assert!(totals.contains(step), "{totals}");
+        for (sql, of_day) in [(totals(), ""), (captured_since("$2", "$3"), " AND id<?")] {
+            let plan = plan(&db, &sql).join("\n");
+            for step in [
+                "SEARCH day_totals USING PRIMARY KEY (merchant=? AND day>?)",
+                "SEARCH lines USING INDEX lines_of_merchants (merchant=? AND id>?)",
+                &format!(
+                    "SEARCH lines USING INDEX lines_of_merchants (merchant=? AND id>?{of_day})"
+                ),
+            ] {
+                assert!(plan.contains(step), "{plan}");
+            }
         }
     }
 }

@@ -51,6 +51,7 @@ use tokio_postgres::{Row, types::ToSql};
 
 use super::super::{
     batch::{self, WriteResult},
+    day_totals::captured_since,
     load::{EMAIL, LOCKED, Query, READ},
     rows,
 };
@@ -91,18 +92,20 @@ const WHOLE_BALANCE: &str = "SELECT merchant, shard, balance FROM balances WHERE
 const OPEN_RUN: &str = "SELECT 1 FROM payout_runs
      WHERE day = $1 AND test = $2 AND format = $3 AND NOT closed FOR SHARE";
 
-/// The sum of the captures of a merchant in the last `$2` milliseconds, without refusals, as on
-/// SQLite. The rows of the balance
-/// must be locked, so that no capture is committed in the meantime. The ID limits the search in the
-/// index. Its second can be some seconds older than the line (`new_ids`), so the limit is an hour
-/// earlier.
-const HELD: &str = "WITH start AS MATERIALIZED (
-         SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2, 0) AS created
-     )
-     SELECT (SELECT created FROM start), coalesce(sum(balance), 0)::bigint FROM lines
-     WHERE merchant = $1 AND kind = 'capture' AND amount > 0
-         AND created > (SELECT created FROM start)
-         AND id >= id_of(greatest((SELECT created FROM start) / 1000 - 3600, 0), 0)";
+/// What the captures of a merchant in the last `$2` milliseconds have added to its balance. The rows
+/// of the balance must be locked, so that no capture is committed in the meantime. The second of an ID
+/// can be some seconds older than the line (`new_ids`), so the first ID is an hour earlier.
+static HELD: LazyLock<String> = LazyLock::new(|| {
+    let since = "(SELECT created FROM start)";
+    let first = format!("id_of(greatest({since} / 1000 - 3600, 0), 0)");
+    format!(
+        "WITH start AS MATERIALIZED (
+             SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2, 0) AS created
+         )
+         SELECT {since}, ({})",
+        captured_since(&first, since)
+    )
+});
 
 const NEW_IDS: &str = "SELECT ids, clock FROM new_ids($1)";
 
@@ -231,7 +234,7 @@ pub(super) async fn load(
         plan.values(WHOLE_BALANCE, [merchant.clone()], Target::Balances);
         if !request.delay.is_zero() {
             let delay = i64::try_from(request.delay.as_millis()).unwrap_or(i64::MAX);
-            plan.values(HELD, [merchant.clone(), Param::Int(delay)], Target::Held);
+            plan.values(&HELD, [merchant.clone(), Param::Int(delay)], Target::Held);
         }
         plan.values(
             &rows::PAYOUT_STATE,

@@ -31,6 +31,7 @@ use uuid::Uuid;
 
 use super::super::{
     batch::{self, WriteResult},
+    day_totals::captured_since,
     load::{LOCKED, Query, READ},
     now, rows,
 };
@@ -51,11 +52,7 @@ static BALANCE: LazyLock<String> = LazyLock::new(|| {
     format!("SELECT {} FROM balances WHERE merchant = $1", Balance::of("balances"))
 });
 
-/// The sum of the captures of a merchant since a time. A refusal of a capture counts at once, like a
-/// refund: its capture may be older. No line since then has an ID below `$2`,
-/// which limits the search in the index.
-const HELD: &str = "SELECT coalesce(sum(balance), 0) FROM lines
-     WHERE merchant = $1 AND id >= $2 AND kind = 'capture' AND amount > 0 AND created > $3";
+static HELD: LazyLock<String> = LazyLock::new(|| captured_since("$2", "$3"));
 
 pub(in super::super) struct Writer {
     pub(super) db: Embedded,
@@ -195,7 +192,7 @@ fn held(
     // The second of an ID is never before the time of its line: see `IdGenerator`.
     let (merchant, first) = (request.merchant, Id::at(since));
     let params = (merchant.as_bytes(), first.as_bytes(), since.as_millisecond());
-    let sum = db.prepare_cached(HELD)?.query_row(params, |row| row.get(0))?;
+    let sum = db.prepare_cached(&HELD)?.query_row(params, |row| row.get(0))?;
     Ok((Some(since), sum))
 }
 

@@ -127,7 +127,7 @@ mod tests {
     fn each_page_of_a_table_is_read() {
         let db = database();
         for row in 0..10 {
-            let sql = "INSERT INTO day_totals (merchant, day, amount) VALUES ($1, 1, 0)";
+            let sql = "INSERT INTO day_totals VALUES ($1, 1, 0, 0, $1)";
             db.execute(sql, [[row; Id::BYTES - 1]]).unwrap();
         }
         let findings = findings(&db, Scope::ALL, &Progress::new("check")).now_or_never().unwrap();
