@@ -206,6 +206,7 @@ async fn missing_rows_are_found() {
 async fn contradicting_rows_are_found() {
     for (change, rule) in [
         ("UPDATE trail SET line = NULL WHERE movement = 'refund'", "a step has a line"),
+        ("UPDATE disputes SET test = NOT test", "a dispute has the merchant of its transaction"),
         ("UPDATE slices SET step = NULL WHERE NOT again", "a slice without a capture"),
         (
             "UPDATE transactions SET voided = 1 WHERE error IS NOT NULL",
@@ -296,15 +297,20 @@ async fn a_value_that_the_service_cannot_read_is_found() {
 #[tokio::test]
 async fn a_wrong_outbox_entry_is_found() {
     let place = booked().await;
-    let insert = "INSERT INTO outbox (id, \"transaction\", movement, amount, step)";
+    let insert = "INSERT INTO outbox (id, acquirer, \"transaction\", movement, amount, step)";
     let step = "FROM trail WHERE movement = 'refund'";
-    let from = |amount| format!("SELECT line, \"transaction\", movement, {amount}, step {step}");
-    place.change(&format!("{insert} {}", from("amount")));
+    let entry = |acquirer, amount| {
+        format!(
+            "{insert} SELECT line, '{acquirer}', \"transaction\", movement, {amount}, step {step}"
+        )
+    };
+    place.change(&entry("sandbox", "amount"));
     place.agrees().await;
-    place.change("DELETE FROM outbox");
-    let wrong = format!("{insert} {}", from("amount + 1"));
-    place.change(&wrong);
-    is_found(&place, &wrong).await;
+    for wrong in [entry("sandbox", "amount + 1"), entry("http", "amount")] {
+        place.change("DELETE FROM outbox");
+        place.change(&wrong);
+        is_found(&place, &wrong).await;
+    }
 }
 
 #[tokio::test]

@@ -213,14 +213,14 @@ async fn filled() -> Filled {
     // The acquirer has not confirmed this refund and this evidence.
     place.change(
         "INSERT INTO outbox
-             (id, acquirer_key, \"transaction\", movement, amount, step, trace, attempts, due)
-         SELECT line, randomblob(32), \"transaction\", movement, amount, step, randomblob(17), 1, 0
+             (id, acquirer, acquirer_key, \"transaction\", movement, amount, step, trace, attempts, due)
+         SELECT line, 'sandbox', randomblob(32), \"transaction\", movement, amount, step, randomblob(17), 1, 0
          FROM trail
          WHERE movement = 'refund' LIMIT 1",
     );
     place.change(
-        "INSERT INTO outbox (id, \"transaction\", movement, amount, dispute)
-         SELECT id, \"transaction\", 'evidence', amount, id FROM disputes WHERE submitted > 0",
+        "INSERT INTO outbox (id, acquirer, \"transaction\", movement, amount, dispute)
+         SELECT id, 'sandbox', \"transaction\", 'evidence', amount, id FROM disputes WHERE submitted > 0",
     );
     place.change("INSERT INTO facts_positions VALUES ('http', 'evt 1', 1)");
     place.change("UPDATE transactions SET valid_until = created * 2");

@@ -21,6 +21,8 @@ impl Action for AnswerDispute {
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
         let Self { transaction, dispute, answer } = *self;
         let row = batch.rows.disputes.get(&dispute).ok_or(Rejection::NotFound)?.clone();
+        let loaded = batch.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
+        let acquirer = loaded.acquirer;
         let now = batch.loaded.now;
         row.require_answerable(now)?;
         let (merchant, amount) = (row.merchant, row.amount);
@@ -44,6 +46,7 @@ impl Action for AnswerDispute {
         let id = batch.id();
         batch.rows.outbox.insert(OutboxRow {
             id,
+            acquirer,
             acquirer_key: batch.acquirer_key(id).digest(),
             transaction,
             kind,

@@ -86,6 +86,7 @@ impl Action for ConcludePayment {
             let entry = batch.id();
             batch.rows.outbox.insert(OutboxRow {
                 id: entry,
+                acquirer: payment.acquirer,
                 acquirer_key: None,
                 transaction: id,
                 kind: OutboxKind::Reverse,

@@ -57,14 +57,15 @@ impl Action for RecordNotification {
             .copied();
         let result = loaded.state.decide_notification(event, (dispute, waiting), exchanges)?;
         let (waiting_decision, merchant) = (result.waiting_decision(), loaded.merchant);
+        let owner = DisputeOwner { merchant, test: loaded.test };
         match result {
             NotificationResult::None | NotificationResult::Wait(_) => {}
             NotificationResult::Alert => alert(batch, merchant, notification),
             NotificationResult::Refuse(operation) => batch.refuse(*transaction, operation)?,
             NotificationResult::Void(void) => drop(batch.void_ended(*transaction, void)?),
-            NotificationResult::Inquire => inquire(batch, merchant, notification),
+            NotificationResult::Inquire => inquire(batch, owner, notification),
             NotificationResult::Open(opening, end) => {
-                open_dispute(batch, merchant, notification, opening, end)?
+                open_dispute(batch, owner, notification, opening, end)?
             }
             NotificationResult::End { dispute, decision, change } => {
                 batch.record_change(*transaction, change, None, StepOrigin::Dispute(dispute))?;
@@ -94,27 +95,34 @@ fn alert(batch: &mut Batch, merchant: Id, notification: &Notification) {
     batch.add_event(merchant, EventType::FraudReported, fact);
 }
 
-fn inquire(batch: &mut Batch, merchant: Id, notification: &Notification) {
+/// The merchant of a dispute, and whether it is a test merchant.
+#[derive(Clone, Copy)]
+struct DisputeOwner {
+    merchant: Id,
+    test: bool,
+}
+
+fn inquire(batch: &mut Batch, owner: DisputeOwner, notification: &Notification) {
     let AcquirerEvent::Inquired(claim) = &notification.event else { return };
-    let row = DisputeRow::inquiry(batch.id(), merchant, notification, claim);
+    let row = DisputeRow::inquiry(batch.id(), owner, notification, claim);
     let (transaction, dispute) = (notification.transaction, row.id);
     let dispute_key = (transaction, claim.dispute.as_str().to_owned());
     batch.loaded.disputes.insert(dispute_key, row.state(Vec::new()));
     batch.rows.disputes.insert(row);
     let fact = Fact::Dispute { transaction, dispute };
-    batch.add_event(merchant, EventType::DisputeInquiry, fact);
+    batch.add_event(owner.merchant, EventType::DisputeInquiry, fact);
 }
 
 /// Opens a dispute, also one that was an inquiry. If its decision was reported first, also ends it.
 fn open_dispute(
     batch: &mut Batch,
-    merchant: Id,
+    owner: DisputeOwner,
     notification: &Notification,
     opening: OpenedDispute,
     end: Option<(Decision, TransactionChange)>,
 ) -> Result<(), Rejection> {
     let AcquirerEvent::Opened(claim) = &notification.event else { return Ok(()) };
-    let transaction = notification.transaction;
+    let (merchant, transaction) = (owner.merchant, notification.transaction);
     let returned = end.as_ref().map_or(0, |(_, change)| change.balance);
     let sum = opening.change.balance.checked_add(returned).ok_or(MovementError::from(Overflow))?;
     // Check the sum first, so that both changes are booked or none.
@@ -128,7 +136,7 @@ fn open_dispute(
         batch.rows.slices.insert(SliceRow { dispute: id, number, slice });
     }
     change_disputed(batch, transaction, &opening.slices, i64::saturating_add);
-    let row = DisputeRow { line, fee, ..DisputeRow::inquiry(id, merchant, notification, claim) };
+    let row = DisputeRow { line, fee, ..DisputeRow::inquiry(id, owner, notification, claim) };
     batch.loaded.disputes.insert(dispute_key.clone(), row.state(opening.slices));
     match batch.rows.disputes.get(&id).map(|inquiry| inquiry.created) {
         // It keeps the time of its beginning, and can be answered again.
@@ -192,11 +200,12 @@ fn record(batch: &mut Batch, notification: &Notification, waiting_decision: Opti
 }
 
 impl DisputeRow {
-    fn inquiry(id: Id, merchant: Id, notification: &Notification, claim: &Claim) -> Self {
+    fn inquiry(id: Id, owner: DisputeOwner, notification: &Notification, claim: &Claim) -> Self {
         let Claim { dispute, amount, reason, due } = claim;
         Self {
             id,
-            merchant,
+            merchant: owner.merchant,
+            test: owner.test,
             transaction: notification.transaction,
             reference: dispute.clone(),
             created: notification.created,

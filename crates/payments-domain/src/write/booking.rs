@@ -21,7 +21,7 @@ impl Batch {
         descriptor: Option<&Descriptor>,
     ) -> Result<Moved, Rejection> {
         let loaded = self.loaded.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
-        let (merchant, number) = (loaded.merchant, loaded.state.steps);
+        let (merchant, acquirer, number) = (loaded.merchant, loaded.acquirer, loaded.state.steps);
         let amount = match kind {
             OutboxKind::Reverse => loaded.state.amounts.amount,
             _ => change.amount,
@@ -34,6 +34,7 @@ impl Batch {
         let last = self.record_change(transaction, change, descriptor, origin)?.step;
         self.rows.outbox.insert(OutboxRow {
             id,
+            acquirer,
             acquirer_key: key.digest(),
             transaction,
             kind,

@@ -7,8 +7,8 @@ use sql::{Column, ColumnError, Columns, Group, Param, Stored as _};
 
 use super::{BatchRows, StoredOutcome};
 use crate::{
-    AcquirerKey, Decision, Descriptor, DisputeState, DisputedParts, Id, Mail, Merchant, PayoutRun,
-    RefusedStep, TransactionState,
+    AcquirerKey, AcquirerName, Decision, Descriptor, DisputeState, DisputedParts, Id, Mail,
+    Merchant, PayoutRun, RefusedStep, TransactionState,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -109,6 +109,10 @@ impl Group for KeyState {
 #[derive(Debug, Clone)]
 pub struct LoadedTransaction {
     pub merchant: Id,
+    /// Whether the merchant is a test merchant.
+    pub test: bool,
+    /// `None`: no acquirer has processed the payment.
+    pub acquirer: Option<AcquirerName>,
     /// Used for movements without a descriptor.
     pub descriptor: Descriptor,
     pub state: TransactionState,

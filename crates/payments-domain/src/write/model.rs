@@ -217,7 +217,7 @@ impl Tables {
     }
 
     fn loaded(&self, id: Id, captures: CapturesToLoad, now: Timestamp) -> LoadedTransaction {
-        let capabilities = self.transactions[&id].capabilities;
+        let TransactionRow { test, acquirer, capabilities, .. } = self.transactions[&id];
         let (transaction, steps) = self.transaction(id);
         let merchant = &self.merchants[&transaction.merchant];
         let mut available = 0;
@@ -233,6 +233,8 @@ impl Tables {
         let own = self.captures.range((id, 0)..=(id, u32::MAX));
         LoadedTransaction {
             merchant: transaction.merchant,
+            test,
+            acquirer,
             descriptor: transaction.descriptor,
             state: TransactionState {
                 currency: transaction.currency,

@@ -536,6 +536,8 @@ row! {
     pub struct OutboxRow in "outbox" {
         key { id: Id = "id" }
         fixed {
+            /// That of the transaction.
+            acquirer: Option<AcquirerName> = "acquirer",
             /// The digest of the idempotency key, if the acquirer gets that.
             acquirer_key: Option<RequestDigest> = "acquirer_key",
             transaction: Id = "transaction",
@@ -563,6 +565,8 @@ row! {
         key { id: Id = "id" }
         fixed {
             merchant: Id = "merchant",
+            /// Whether the merchant is a test merchant.
+            test: bool = "test",
             transaction: Id = "transaction",
             /// The acquirer's ID of the dispute.
             reference: AcquirerId = "reference",

@@ -476,6 +476,7 @@ CREATE INDEX waiting_notifications ON notifications ("transaction", dispute)
 CREATE TABLE disputes (
     id bytea PRIMARY KEY,
     merchant bytea NOT NULL,
+    test boolean NOT NULL, -- as its merchant
     "transaction" bytea NOT NULL,
     reference text COLLATE "C" NOT NULL, -- the acquirer's id
     created bigint NOT NULL,
@@ -494,7 +495,8 @@ CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
 CREATE INDEX open_disputes_of_merchants ON disputes (merchant, due, id) WHERE decision IS NULL;
 CREATE INDEX decided_disputes ON disputes (merchant, id) WHERE decision IS NOT NULL;
 CREATE INDEX disputes_of_transactions ON disputes ("transaction", id);
-CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL AND line IS NOT NULL;
+CREATE INDEX overdue_disputes ON disputes (due)
+    WHERE decision IS NULL AND line IS NOT NULL AND test;
 
 -- What a dispute took out of captures.
 CREATE TABLE slices (
@@ -541,6 +543,7 @@ CREATE INDEX fraud_alerts_of_transactions ON fraud_alerts ("transaction", id);
 -- What an acquirer has not confirmed yet.
 CREATE TABLE outbox (
     id bytea PRIMARY KEY,
+    acquirer text, -- of the transaction
     "transaction" bytea NOT NULL,
     movement text NOT NULL,
     amount bigint NOT NULL,
@@ -553,7 +556,7 @@ CREATE TABLE outbox (
     attempts bigint NOT NULL DEFAULT 0, -- that failed
     due bigint -- the time of the next attempt; null: not sent yet
 );
-CREATE INDEX retried_entries ON outbox (due) WHERE due IS NOT NULL;
+CREATE INDEX retried_entries ON outbox (acquirer, due, id) WHERE due IS NOT NULL;
 CREATE INDEX retried_entries_of_transactions ON outbox ("transaction", id)
     WHERE due IS NOT NULL;
 

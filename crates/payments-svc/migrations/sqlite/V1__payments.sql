@@ -431,6 +431,7 @@ CREATE INDEX waiting_notifications ON notifications ("transaction", dispute)
 CREATE TABLE disputes (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
+    test INTEGER NOT NULL, -- as its merchant
     "transaction" BLOB NOT NULL,
     reference TEXT NOT NULL, -- the acquirer's id
     created INTEGER NOT NULL,
@@ -449,7 +450,8 @@ CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
 CREATE INDEX open_disputes_of_merchants ON disputes (merchant, due, id) WHERE decision IS NULL;
 CREATE INDEX decided_disputes ON disputes (merchant, id) WHERE decision IS NOT NULL;
 CREATE INDEX disputes_of_transactions ON disputes ("transaction", id);
-CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL AND line IS NOT NULL;
+CREATE INDEX overdue_disputes ON disputes (due)
+    WHERE decision IS NULL AND line IS NOT NULL AND test;
 
 -- What a dispute took out of captures.
 CREATE TABLE slices (
@@ -497,6 +499,7 @@ CREATE INDEX fraud_alerts_of_transactions ON fraud_alerts ("transaction", id);
 -- What an acquirer has not confirmed yet.
 CREATE TABLE outbox (
     id BLOB PRIMARY KEY,
+    acquirer TEXT, -- of the transaction
     "transaction" BLOB NOT NULL,
     movement TEXT NOT NULL,
     amount INTEGER NOT NULL,
@@ -508,7 +511,7 @@ CREATE TABLE outbox (
     attempts INTEGER NOT NULL DEFAULT 0, -- that failed
     due INTEGER -- the time of the next attempt; null: not sent yet
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX retried_entries ON outbox (due) WHERE due IS NOT NULL;
+CREATE INDEX retried_entries ON outbox (acquirer, due, id) WHERE due IS NOT NULL;
 CREATE INDEX retried_entries_of_transactions ON outbox ("transaction", id)
     WHERE due IS NOT NULL;
 

@@ -140,8 +140,8 @@ pub(super) const LOCKED: [Query; 6] = [
     Query {
         select: || {
             format!(
-                "SELECT transactions.id, transactions.merchant, transactions.descriptor,
-                     transactions.currency, steps, merchants.currency, error IS NULL, {}, {}, {}
+                "SELECT transactions.id, transactions.merchant, transactions.test, acquirer,
+                     transactions.descriptor, transactions.currency, steps, merchants.currency, error IS NULL, {}, {}, {}
                  FROM transactions JOIN merchants ON merchants.id = transactions.merchant",
                 Pricing::of("merchants"),
                 Amounts::of("transactions"),
@@ -153,6 +153,7 @@ pub(super) const LOCKED: [Query; 6] = [
         keys: |needs| needs.transactions.keys().map(Id::param).collect(),
         read: |known, columns| {
             let (id, merchant) = (columns.read()?, columns.read()?);
+            let (test, acquirer) = (columns.read()?, columns.read()?);
             let (descriptor, currency, steps) = (columns.read()?, columns.read()?, columns.read()?);
             let (funding, successful) = (columns.read()?, columns.read()?);
             let pricing = Group::read(columns)?;
@@ -169,7 +170,8 @@ pub(super) const LOCKED: [Query; 6] = [
                 has_ended: capabilities.have_ended(known.now),
             };
             let disputed = DisputedParts::new();
-            let loaded = LoadedTransaction { merchant, descriptor, state, disputed };
+            let loaded =
+                LoadedTransaction { merchant, test, acquirer, descriptor, state, disputed };
             known.transactions.insert(id, loaded);
             Ok(())
         },

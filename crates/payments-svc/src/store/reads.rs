@@ -37,6 +37,14 @@ const OPEN_AUTHORIZATIONS: &str = "SELECT id, valid_until, \"authorization\" FRO
          AND \"authorization\" IS NOT NULL AND acquirer = $3 AND captured + voided < amount
      ORDER BY valid_until, id LIMIT $4";
 
+/// See [`Store::overdue_disputes`].
+const OVERDUE_DISPUTES: &str = "SELECT id, \"transaction\", reference FROM disputes
+     WHERE decision IS NULL AND line IS NOT NULL AND test AND due < $1 ORDER BY due LIMIT $2";
+
+/// See [`Store::due_outbox_entries`].
+const DUE_ENTRIES: &str = "outbox.acquirer = $1 AND outbox.due <= $2
+     ORDER BY outbox.due, outbox.id LIMIT $3";
+
 impl Store {
     /// The row with this key.
     pub(crate) async fn row<R: Row + Send>(&self, key: &R::Key) -> Result<Option<R>, StoreError> {
@@ -261,12 +269,8 @@ impl Store {
     /// Overdue disputes of test merchants, the oldest first: at most [`JOB_BATCH`]. The sandbox
     /// never decides a dispute. A dispute of a live merchant is decided only by its acquirer.
     pub(crate) async fn overdue_disputes(&self) -> Result<Vec<OverdueDispute>, StoreError> {
-        let sql = "SELECT disputes.id, \"transaction\", disputes.reference
-                   FROM disputes JOIN transactions ON transactions.id = \"transaction\"
-                   WHERE decision IS NULL AND line IS NOT NULL AND due < $1 AND test
-                   ORDER BY due LIMIT $2";
         let Some(now) = self.job_time().await? else { return Ok(Vec::new()) };
-        self.query_all(sql, &[now.param(), LIMIT], rows::overdue).await
+        self.query_all(OVERDUE_DISPUTES, &[now.param(), LIMIT], rows::overdue).await
     }
 
     /// Transactions whose authorization ends after the cursor of the expiry job and until now, each
@@ -407,9 +411,7 @@ impl Store {
         let sql = "SELECT 1 WHERE EXISTS (
                        SELECT 1 FROM pending_payments WHERE id > $1 AND acquirer = $2
                    ) OR EXISTS (
-                       SELECT 1 FROM outbox
-                       JOIN transactions ON transactions.id = outbox.\"transaction\"
-                       WHERE outbox.id > $1 AND acquirer = $2
+                       SELECT 1 FROM outbox WHERE id > $1 AND acquirer = $2
                    )";
         let params = [Id::MIN.param(), acquirer.param()];
         Ok(self.query_one(sql, &params, |_| Ok(())).await?.is_some())
@@ -422,12 +424,8 @@ impl Store {
         acquirer: AcquirerName,
         now: Timestamp,
     ) -> Result<Vec<QueuedEntry>, StoreError> {
-        let sql = self.queued(
-            "outbox.due <= $1 AND acquirer = $2
-             ORDER BY outbox.due, outbox.id LIMIT $3",
-        );
-        let params = [now.param(), acquirer.param(), LIMIT];
-        self.query_all(&sql, &params, rows::queued).await
+        let params = [acquirer.param(), now.param(), LIMIT];
+        self.query_all(&self.queued(DUE_ENTRIES), &params, rows::queued).await
     }
 
     /// Entries of an acquirer after this ID that were never sent, in the order of their IDs: at most
@@ -438,15 +436,19 @@ impl Store {
         after: Id,
     ) -> Result<(Vec<QueuedEntry>, Id), StoreError> {
         let settled = self.settled().await?;
+        // Before the entries, which are then all up to this one.
+        let newest = "SELECT id FROM outbox WHERE id > $1 ORDER BY id DESC LIMIT 1";
+        let newest = self.query_one(newest, &[after.param()], |columns| columns.read()).await?;
         let sql = self.queued(
-            "outbox.id > $1 AND outbox.due IS NULL
-                 AND acquirer = $2
+            "outbox.id > $1 AND outbox.due IS NULL AND outbox.acquirer = $2
              ORDER BY outbox.id LIMIT $3",
         );
         let params = [after.param(), acquirer.param(), LIMIT];
         let entries = self.query_all(&sql, &params, rows::queued).await?;
-        let last = entries.last().map_or(after, |queued| queued.entry.id);
-        Ok((entries, after.max(last.min(settled))))
+        let last = entries.last().map(|queued| queued.entry.id);
+        let are_all = i64::try_from(entries.len()).is_ok_and(|count| count < JOB_BATCH);
+        let through = if are_all { newest.max(last) } else { last };
+        Ok((entries, through.map_or(after, |through| after.max(through.min(settled)))))
     }
 
     /// How many merchants were held or released in the last day.
@@ -621,11 +623,15 @@ mod tests {
     };
 
     #[test]
-    fn open_authorizations_are_read_in_the_order_of_their_index() {
-        let plan = plan(&database(), OPEN_AUTHORIZATIONS);
-        assert!(
-            plan.len() == 1 && plan[0].contains("ending_authorizations (valid_until>?)"),
-            "{plan:?}"
-        );
+    fn jobs_read_only_their_own_work_in_the_order_of_an_index() {
+        let due_entries = format!("SELECT id FROM outbox WHERE {DUE_ENTRIES}");
+        for (sql, index) in [
+            (OPEN_AUTHORIZATIONS, "ending_authorizations (valid_until>?)"),
+            (OVERDUE_DISPUTES, "overdue_disputes (due<?)"),
+            (&due_entries, "retried_entries (acquirer=? AND due<?)"),
+        ] {
+            let plan = plan(&database(), sql);
+            assert!(plan.len() == 1 && plan[0].ends_with(index), "{plan:?}");
+        }
     }
 }

@@ -234,7 +234,7 @@ pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
 }
 
 const ENTRY: &str = "outbox.id, outbox.acquirer_key, transactions.id,
-     acquirer, pending_payment, transactions.acquirer_key,
+     outbox.acquirer, pending_payment, transactions.acquirer_key,
      \"authorization\", reference, movement, currency, outbox.amount,
      (SELECT trail.descriptor FROM trail
       WHERE trail.\"transaction\" = transactions.id AND trail.step = outbox.step),

@@ -12,7 +12,8 @@ pub(super) const RULES: &[Rule] = &[
             "SELECT disputes.id AS place, 'another merchant' AS kept,
                  'the same merchant' AS computed
              FROM disputes LEFT JOIN transactions ON transactions.id = \"transaction\"
-             WHERE disputes.merchant IS DISTINCT FROM transactions.merchant",
+             WHERE disputes.merchant IS DISTINCT FROM transactions.merchant
+                 OR disputes.test IS DISTINCT FROM transactions.test",
         ),
     },
     Rule {

@@ -92,6 +92,13 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        name: "an outbox entry has the acquirer of its transaction",
+        test: Rows(
+            "SELECT outbox.id AS place, outbox.acquirer AS kept, transactions.acquirer AS computed
+             FROM outbox LEFT JOIN transactions ON transactions.id = outbox.\"transaction\"",
+        ),
+    },
+    Rule {
         name: "an outbox entry has the amount of its step or of its transaction (reversal), or has a dispute",
         test: Rows(
             "SELECT outbox.id AS place, outbox.amount AS kept,
