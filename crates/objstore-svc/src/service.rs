@@ -44,6 +44,9 @@ const REAP_EVERY: Duration = Duration::from_secs(60);
 /// Pending messages to sockets may hold `1 / SOCKET_MEMORY_SHARE` of the memory of the process.
 const SOCKET_MEMORY_SHARE: usize = 4;
 
+/// Watches of clients with a socket or a stream may take `1 / WATCH_MEMORY_SHARE` of it.
+const WATCH_MEMORY_SHARE: usize = 8;
+
 /// Client addresses whose registrations are counted at the same time. They need 8 MiB.
 const MAX_REGISTERING_ADDRESSES: NonZeroUsize = NonZeroUsize::new(80_000).unwrap();
 
@@ -113,7 +116,11 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let rules = Arc::new(rules::read(config.rules_file.as_deref())?);
     let (store, feed) = Store::open(&config.store()?, &mut files).await?;
     let max_ended = WatchCounts::max_stored(config.max_watches);
-    let hub = Hub::new(store.clone(), feed.revision, max_ended, Arc::clone(&rules));
+    let memory = available_memory().unwrap_or(u64::MAX);
+    let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    let watch_memory = Budget::new("watch_memory", memory / WATCH_MEMORY_SHARE);
+    let watches = Arc::clone(&watch_memory);
+    let hub = Hub::new(store.clone(), feed.revision, max_ended, watches, Arc::clone(&rules));
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
     let reaping = tokio::spawn(reap(store.clone()));
     let connected = Arc::<Connected>::default();
@@ -128,10 +135,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     ));
     let mut limits = connections.limits();
     limits.push(Arc::clone(&registrations) as _);
-    let memory = available_memory().unwrap_or(u64::MAX);
-    let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let socket_memory = Budget::new("socket_memory", memory / SOCKET_MEMORY_SHARE);
     limits.push(Arc::clone(&socket_memory) as _);
+    limits.push(watch_memory);
     limits.extend(store.limits());
     registry.register(Box::new(LimitMetrics::new(limits)?))?;
     registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;

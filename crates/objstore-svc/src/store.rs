@@ -135,6 +135,9 @@ pub(crate) enum StoreError {
     /// Somebody else holds a lock in the database for too long. Nothing was done.
     #[error("the store is locked by somebody else: try again in a second")]
     Busy,
+    /// The watches of a client that connects do not fit.
+    #[error("the memory for watches is used up: try again later")]
+    NoWatchMemory,
     /// A write failed. It is unknown whether it was committed.
     #[error("the write failed: it may or may not be committed")]
     WriteFailed(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -38,6 +38,7 @@ use std::{
     time::Duration,
 };
 
+use common::limits::Budget;
 use tokio::{
     sync::{Notify, watch},
     task::yield_now,
@@ -45,7 +46,7 @@ use tokio::{
 };
 
 use crate::{
-    domain::{AccessRules, ClientId, Offset, Pattern, Record, Revision},
+    domain::{AccessRules, ClientId, Offset, Pattern, Record, Revision, Watches},
     lock::{Mutex, MutexGuard},
     store::{Feed, FeedItem, Store, StoreError},
 };
@@ -80,6 +81,7 @@ pub(crate) struct Hub {
     /// The newest revision dispatched; `None` after dispatching has ended.
     dispatched: watch::Sender<Option<Revision>>,
     pushes: AtomicU64,
+    watch_memory: Arc<Budget>,
 }
 
 /// A stream of messages, as a client requests it.
@@ -121,19 +123,28 @@ pub(crate) struct WatchStats {
 }
 
 impl Hub {
-    /// A hub that starts after `revision` and keeps at most `max_ended` ended watches per client.
+    /// A hub that starts after `revision`, keeps at most `max_ended` ended watches per client, and the
+    /// watches of connected clients in `watch_memory`.
     pub(crate) fn new(
         store: Store,
         revision: Revision,
         max_ended: usize,
+        watch_memory: Arc<Budget>,
         rules: Arc<AccessRules>,
     ) -> Arc<Self> {
         let epoch = store.epoch().id;
         Arc::new(Self {
             store,
-            state: Mutex::new(State::new(epoch, revision, max_ended, rules)),
+            state: Mutex::new(State::new(
+                epoch,
+                revision,
+                max_ended,
+                Arc::clone(&watch_memory),
+                rules,
+            )),
             dispatched: watch::channel(Some(revision)).0,
             pushes: AtomicU64::new(0),
+            watch_memory,
         })
     }
 
@@ -189,7 +200,8 @@ impl Hub {
     }
 
     /// Opens a cursor for one more stream of `client`. Fails with [`StoreError::DispatchTimeout`]
-    /// if committed changes are not dispatched in time.
+    /// if committed changes are not dispatched in time, and with [`StoreError::NoWatchMemory`] if
+    /// the watches do not fit.
     pub(crate) async fn subscribe(
         self: &Arc<Self>,
         client: ClientId,
@@ -205,11 +217,20 @@ impl Hub {
                 Begin::After(revision) => Some(*revision),
                 Begin::At(offset) => Some(offset.place.revision()),
             };
+            let memory_of = |watches: &Watches| {
+                self.watch_memory.take(watches.bytes()).ok_or(StoreError::NoWatchMemory)
+            };
             let attached = match &stream.pattern {
-                None => self.state().attach(client, known, stream, since),
+                None => {
+                    let memory = memory_of(&known.watches)?;
+                    self.state().attach(client, known, memory, stream, since)
+                }
                 Some(pattern) => {
                     let start = since.unwrap_or(known.position);
-                    self.state().attach_pattern(client, &known, pattern.clone(), stream, start)
+                    let mut watches = Watches::default();
+                    watches.begin(pattern.clone(), 0);
+                    let watches = (memory_of(&watches)?, watches);
+                    self.state().attach_pattern(client, &known, watches, stream, start)
                 }
             };
             // `None`: the ring has dropped records since the client was read, so read it again.

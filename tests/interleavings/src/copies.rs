@@ -13,7 +13,7 @@ use shuttle::{
 
 use crate::{
     domain::{ClientId, Pattern, Place, Revision},
-    hub::{Replica, Step, chance, id, pattern, write},
+    hub::{Replica, Step, chance, id, pattern, unlimited, write},
     rules,
     store::{Store, StoreError},
     watch::{Begin, Burst, Frame, Hub, MessageFormat, Stream},
@@ -51,7 +51,7 @@ pub fn run(plan: &Plan) {
 pub fn run_until(last: Revision, plan: &Plan) {
     let store = Store::default();
     let hubs: Vec<_> = (0..plan.replicas)
-        .map(|_| Hub::new(store.clone(), 0, usize::MAX, rules::numbered(rules::NONE)))
+        .map(|_| Hub::new(store.clone(), 0, usize::MAX, unlimited(), rules::numbered(rules::NONE)))
         .collect();
     let (replicas, feeds): (Vec<_>, Vec<_>) = hubs.iter().map(Replica::new).unzip();
     let running = hubs.iter().zip(feeds).map(|(hub, feed)| spawn(Arc::clone(hub).run(feed)));

@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use common::limits::Budget;
 use serde_json::Value as Json;
 use shuttle::{
     future::{block_on, spawn},
@@ -25,6 +26,11 @@ use crate::{
         Acknowledger, Begin, Burst, Frame, Hub, MessageFormat, Stream, Subscriber, UnansweredPings,
     },
 };
+
+/// Memory for all watches.
+pub(crate) fn unlimited() -> Arc<Budget> {
+    Budget::new("watch_memory", usize::MAX)
+}
 
 /// The type of all objects that clients watch.
 const TYPE: &str = "note";
@@ -131,7 +137,7 @@ impl Socket {
 /// Runs the plan, until every socket has received the last change.
 pub fn run(plan: &Plan) {
     let store = Store::default();
-    let hub = Hub::new(store.clone(), 0, plan.max_ended, Arc::default());
+    let hub = Hub::new(store.clone(), 0, plan.max_ended, unlimited(), Arc::default());
     let (replica, feed) = Replica::new(&hub);
     let dispatching = spawn(Arc::clone(&hub).run(feed));
     let writing = spawn(write(store.clone(), plan.steps.clone(), vec![replica]));

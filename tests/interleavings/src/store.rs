@@ -51,6 +51,7 @@ pub(crate) struct Page {
 
 #[derive(Debug)]
 pub(crate) enum StoreError {
+    NoWatchMemory,
     SocketLost,
     DispatchTimeout,
 }

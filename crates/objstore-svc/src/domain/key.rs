@@ -1,6 +1,6 @@
 //! Keys of three parts, and patterns that match keys.
 
-use std::{borrow::Borrow, fmt};
+use std::{borrow::Borrow, fmt, sync::Arc};
 
 /// Maximum length of one part of a key, in bytes.
 pub(crate) const MAX_PART: usize = 512;
@@ -29,10 +29,15 @@ impl Parts {
     }
 
     fn split(&self) -> [&str; 3] {
-        let (kind, rest) = self.0.split_once(SEPARATOR).unwrap_or_default();
-        let (namespace, name) = rest.split_once(SEPARATOR).unwrap_or_default();
-        [kind, namespace, name]
+        split(&self.0)
     }
+}
+
+/// Splits the text of three parts.
+fn split(text: &str) -> [&str; 3] {
+    let (kind, rest) = text.split_once(SEPARATOR).unwrap_or_default();
+    let (namespace, name) = rest.split_once(SEPARATOR).unwrap_or_default();
+    [kind, namespace, name]
 }
 
 impl fmt::Debug for Parts {
@@ -108,17 +113,18 @@ impl Key {
 }
 
 /// A pattern of keys. An empty part matches everything; any other part matches only an equal part.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Pattern(Parts);
+/// Copies share the text.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Pattern(Arc<str>);
 
 impl Pattern {
     pub(crate) fn new(kind: &str, namespace: &str, name: &str) -> Result<Self, InvalidKey> {
-        Parts::new([kind, namespace, name]).map(Self)
+        Parts::new([kind, namespace, name]).map(|parts| Self(parts.0.into()))
     }
 
     /// The parts in the order of the specification: Type, Namespace, Name.
     pub(crate) fn parts(&self) -> [&str; 3] {
-        self.0.split()
+        split(&self.0)
     }
 
     pub(crate) fn shape(&self) -> Shape {
@@ -128,7 +134,13 @@ impl Pattern {
 
     /// The parts with their separators: a text that is different for each pattern.
     pub(crate) fn as_str(&self) -> &str {
-        &self.0.0
+        &self.0
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts().fmt(formatter)
     }
 }
 

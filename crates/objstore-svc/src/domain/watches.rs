@@ -1,8 +1,11 @@
 //! The watches of one client, open and ended.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque, hash_map::Entry};
 
 use super::{Key, Pattern, Revision, Shape};
+
+/// The memory of a watch beside the text of its pattern: entries of the maps here and in the hub.
+const WATCH_BYTES: usize = 256;
 
 /// A client's open watches, and the ended ones that are still needed. A watch matches the changes
 /// with `since < revision < until`.
@@ -16,6 +19,8 @@ pub(crate) struct Watches {
     ends: VecDeque<(Revision, Pattern)>,
     /// The number of patterns of each shape in both maps. If it is 0, the shape is skipped.
     shapes: [usize; 8],
+    /// See [`Watches::bytes`].
+    bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,16 +51,19 @@ impl Watches {
 
     /// Begins a watch. Has no effect if the pattern is watched already.
     pub(crate) fn begin(&mut self, pattern: Pattern, since: Revision) {
-        let shape = pattern.shape().index();
-        let before = self.open.len();
-        self.open.entry(pattern).or_insert(since);
-        self.shapes[shape] += self.open.len() - before;
+        let (shape, bytes) = (pattern.shape().index(), bytes_of(&pattern));
+        if let Entry::Vacant(entry) = self.open.entry(pattern) {
+            entry.insert(since);
+            self.shapes[shape] += 1;
+            self.bytes += bytes;
+        }
     }
 
     /// Ends the open watch of a pattern, if there is one.
     pub(crate) fn end(&mut self, pattern: &Pattern, until: Revision) {
         if let Some((pattern, since)) = self.open.remove_entry(pattern) {
             self.shapes[pattern.shape().index()] -= 1;
+            self.bytes -= bytes_of(&pattern);
             self.insert_ended(pattern, Interval { since, until });
         }
     }
@@ -86,6 +94,7 @@ impl Watches {
         let mut removed = 0;
         while let Some((_, pattern)) = self.ends.pop_front_if(|(until, _)| *until <= through) {
             removed += 1;
+            self.bytes -= bytes_of(&pattern);
             if let Some(intervals) = self.ended.get_mut(&pattern) {
                 intervals.pop_front();
                 if intervals.is_empty() {
@@ -105,6 +114,11 @@ impl Watches {
     /// The number of ended watches.
     pub(crate) fn ended_count(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Bytes of memory that the watches take here and in the hub, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// A copy with the open watches only.
@@ -177,9 +191,14 @@ impl Watches {
         let index = intervals.partition_point(|other| other.since < interval.since);
         if intervals.get(index).is_none_or(|other| other.since > interval.since) {
             intervals.insert(index, interval);
+            self.bytes += bytes_of(&pattern);
             self.ends.push_back((interval.until, pattern));
         }
     }
+}
+
+fn bytes_of(pattern: &Pattern) -> usize {
+    WATCH_BYTES + pattern.as_str().len()
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ impl IntoResponse for Error {
             }
             Self::TooManyStreams
             | Self::Refused(Refusal::TooManyDeletions)
-            | Self::Store(StoreError::Overloaded) => {
+            | Self::Store(StoreError::Overloaded | StoreError::NoWatchMemory) => {
                 retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
             }
             Self::Store(StoreError::Busy) => {

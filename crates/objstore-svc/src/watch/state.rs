@@ -16,7 +16,8 @@
 //!    ([`Socket::needs`]).
 //! 4. **Ended watches are limited** to `max_ended` per client. Beyond that, the sockets that are
 //!    furthest behind are closed ([`Next::Lost`]). They lose no change: the client's next socket
-//!    gets its ended watches from the store.
+//!    gets its ended watches from the store. **The memory of all watches is limited**, too: a client
+//!    whose next watch does not fit loses its sockets.
 //! 5. **A pong moves the position only if the socket started at or before it.** Otherwise the
 //!    socket did not send the changes between the position and its start (`since`), so its pongs
 //!    do not prove that the client has them. A stream of events moves no position from the time when
@@ -34,6 +35,7 @@ use std::{
     sync::Arc,
 };
 
+use common::limits::{Budget, Permit};
 use indexmap::IndexMap;
 use slab::Slab;
 use tokio::{sync::Notify, time::Instant};
@@ -81,6 +83,8 @@ pub(super) struct State {
     ended: usize,
     /// Maximum number of ended watches of one client in this state.
     max_ended: usize,
+    /// The memory for the watches of all clients here.
+    watch_memory: Arc<Budget>,
     /// A buffer, reused to save allocations.
     pattern_text: String,
 }
@@ -92,6 +96,8 @@ struct Client {
     sight: Sight,
     /// The open watches, and the ended ones that a socket still needs.
     watches: Watches,
+    /// The memory of the watches.
+    memory: Option<Permit>,
     position: Revision,
     sockets: Vec<usize>,
     /// The last revision queued. A change that several patterns match is pushed once.
@@ -159,6 +165,7 @@ impl State {
         epoch: EpochId,
         revision: Revision,
         max_ended: usize,
+        watch_memory: Arc<Budget>,
         rules: Arc<AccessRules>,
     ) -> Self {
         Self {
@@ -174,6 +181,7 @@ impl State {
             waiting: BTreeSet::new(),
             ended: 0,
             max_ended,
+            watch_memory,
             pattern_text: String::new(),
         }
     }
@@ -215,14 +223,14 @@ impl State {
                 if let Some(&slot) = self.slots.get(client) {
                     self.update_watches(slot, |watches| watches.end(pattern, record.revision));
                     self.unindex(slot, pattern);
-                    self.limit_ended(slot, woken);
+                    self.limit_ended(slot);
                 }
                 0
             }
             Entry::Forget(client) => {
                 if let Some(&slot) = self.slots.get(client) {
                     self.forget(slot, record.revision);
-                    self.limit_ended(slot, woken);
+                    self.limit_ended(slot);
                 }
                 0
             }
@@ -607,6 +615,12 @@ impl Socket {
             woken.push(Arc::clone(&self.wake));
         }
         self.queue.push_back(revision);
+    }
+
+    /// Has the socket closed.
+    fn lose(&mut self) {
+        self.lost = true;
+        self.wake.notify_one();
     }
 
     /// Ended watches are needed for changes after this revision. `None` if the socket needs none:

@@ -14,6 +14,11 @@ use crate::{
 
 const CLIENT: u128 = 1;
 
+/// Memory for all watches.
+fn unlimited() -> Arc<Budget> {
+    Budget::new("watch_memory", usize::MAX)
+}
+
 /// A new store and its feed, with one client that watches everything.
 async fn store(data_dir: &std::path::Path) -> (Store, Feed) {
     let config = StoreConfig {
@@ -66,7 +71,7 @@ async fn next(subscriber: &mut Subscriber) -> Vec<String> {
 async fn a_reset_covers_changes_committed_before_the_socket_opened() {
     let directory = tempfile::tempdir().unwrap();
     let (store, feed) = store(directory.path()).await;
-    let hub = Hub::new(store.clone(), feed.revision, 10, Arc::default());
+    let hub = Hub::new(store.clone(), feed.revision, 10, unlimited(), Arc::default());
     let revision = set(&store).await;
     let subscribing = tokio::spawn({
         let hub = Arc::clone(&hub);
@@ -87,7 +92,7 @@ async fn a_reset_covers_changes_committed_before_the_socket_opened() {
 async fn no_socket_opens_once_dispatching_has_ended() {
     let directory = tempfile::tempdir().unwrap();
     let (store, feed) = store(directory.path()).await;
-    let hub = Hub::new(store.clone(), feed.revision, 10, Arc::default());
+    let hub = Hub::new(store.clone(), feed.revision, 10, unlimited(), Arc::default());
     set(&store).await;
     store.close().await;
     let (sender, news) = tokio::sync::mpsc::channel(1);

@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use common::limits::Permit;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
@@ -15,12 +16,13 @@ use crate::{
 
 impl State {
     /// Adds a socket for a client. `known` is the client as it was read from the store. The socket
-    /// starts after `since`, or else after the position. Returns `None` if `known` is too old: the
-    /// ring has dropped some of the later records.
+    /// starts after `since`, or else after the position. `memory` is that of the watches in `known`.
+    /// Returns `None` if `known` is too old: the ring has dropped some of the later records.
     pub(in super::super) fn attach(
         &mut self,
         id: ClientId,
         known: ClientState,
+        memory: Permit,
         stream: &Stream,
         since: Option<Revision>,
     ) -> Option<Attached> {
@@ -34,7 +36,7 @@ impl State {
                 slot
             }
             None => {
-                let slot = self.insert_client(id, watches, position);
+                let slot = self.insert_client(id, watches, memory, position);
                 self.slots.insert(id, slot);
                 slot
             }
@@ -52,15 +54,13 @@ impl State {
         &mut self,
         id: ClientId,
         known: &ClientState,
-        pattern: Pattern,
+        (memory, watches): (Permit, Watches),
         stream: &Stream,
         start: Revision,
     ) -> Option<Attached> {
         let _ = self.ring.after(known.revision)?;
         self.adopt(known.rules);
-        let mut watches = Watches::default();
-        watches.begin(pattern, 0);
-        let slot = self.insert_client(id, watches, start);
+        let slot = self.insert_client(id, watches, memory, start);
         Some(self.attach_socket(slot, stream, start))
     }
 
@@ -107,7 +107,13 @@ impl State {
         Some(known)
     }
 
-    fn insert_client(&mut self, id: ClientId, watches: Watches, position: Revision) -> usize {
+    fn insert_client(
+        &mut self,
+        id: ClientId,
+        watches: Watches,
+        memory: Permit,
+        position: Revision,
+    ) -> usize {
         let slot = self.clients.vacant_key();
         for (pattern, since) in watches.open() {
             self.index(slot, pattern.clone(), since);
@@ -119,6 +125,7 @@ impl State {
             id,
             sight,
             watches,
+            memory: Some(memory),
             position,
             sockets: Vec::new(),
             queued: 0,
@@ -155,8 +162,8 @@ impl State {
         since: Revision,
         woken: &mut Vec<Arc<Notify>>,
     ) {
+        self.update_watches(slot, |watches| watches.begin(pattern.clone(), since));
         let client = &mut self.clients[slot];
-        client.watches.begin(pattern.clone(), since);
         client.newest_watch = since;
         let sockets = client.sockets.iter().map(|&socket| &self.sockets[socket]);
         let showing = sockets.filter(|socket| socket.shown.is_some());
@@ -172,16 +179,22 @@ impl State {
         self.update_watches(slot, |watches| watches.end_all(until));
     }
 
-    /// Changes the watches of a client, and updates the total of ended watches.
+    /// Changes the watches of a client, and updates the total of ended watches. If the memory for them
+    /// is used up, the sockets of the client are lost: it can reconnect when there is some.
     pub(super) fn update_watches<T>(
         &mut self,
         slot: usize,
         change: impl FnOnce(&mut Watches) -> T,
     ) -> T {
-        let watches = &mut self.clients[slot].watches;
+        let Client { watches, memory, sockets, .. } = &mut self.clients[slot];
         self.ended -= watches.ended_count();
         let changed = change(watches);
         self.ended += watches.ended_count();
+        if !self.watch_memory.grow(memory, watches.bytes()) {
+            for &socket in &*sockets {
+                self.sockets[socket].lose();
+            }
+        }
         changed
     }
 
@@ -197,16 +210,14 @@ impl State {
 
     /// Like [`Self::remove_ended`]. If more than `max_ended` are left, closes the sockets that are
     /// furthest behind, one after the other.
-    pub(super) fn limit_ended(&mut self, slot: usize, woken: &mut Vec<Arc<Notify>>) {
+    pub(super) fn limit_ended(&mut self, slot: usize) {
         self.remove_ended(slot);
         while self.clients[slot].watches.ended_count() > self.max_ended {
             let sockets = self.clients[slot].sockets.iter().copied();
             let furthest =
                 sockets.filter_map(|socket| Some((self.sockets[socket].needs()?, socket))).min();
             let Some((_, socket)) = furthest else { return };
-            let socket = &mut self.sockets[socket];
-            socket.lost = true;
-            woken.push(Arc::clone(&socket.wake));
+            self.sockets[socket].lose();
             self.remove_ended(slot);
         }
     }

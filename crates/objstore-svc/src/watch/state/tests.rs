@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use common::limits::Limited as _;
 use futures_util::FutureExt as _;
 use uuid::Uuid;
 
@@ -39,15 +40,31 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
+        Self::with_memory(usize::MAX)
+    }
+
+    /// With so many bytes for watches.
+    fn with_memory(bytes: usize) -> Self {
+        let memory = Budget::new("watch_memory", bytes);
         Self {
-            state: State::new(EpochId::default(), 0, MAX_ENDED, Arc::default()),
+            state: State::new(EpochId::default(), 0, MAX_ENDED, memory, Arc::default()),
             woken: Vec::new(),
         }
     }
 
     fn attach(&mut self, watches: Watches, position: Revision) -> usize {
+        self.attach_stream(watches, position, MessageFormat::Objects).socket
+    }
+
+    fn attach_stream(
+        &mut self,
+        watches: Watches,
+        position: Revision,
+        format: MessageFormat,
+    ) -> Attached {
+        let memory = self.state.watch_memory.take(watches.bytes()).unwrap();
         let known = ClientState { watches, position, ..known(self.state.head()) };
-        self.state.attach(id(), known, &stream(MessageFormat::Objects), None).unwrap().socket
+        self.state.attach(id(), known, memory, &stream(format), None).unwrap()
     }
 
     fn dispatch(&mut self, entry: Entry) {
@@ -192,13 +209,41 @@ fn too_many_ended_watches_close_lagging_sockets() {
 }
 
 #[test]
+fn a_client_whose_next_watch_does_not_fit_loses_its_sockets() {
+    let mut watches = Watches::default();
+    watches.begin(pattern(), 0);
+    let mut fixture = Fixture::with_memory(3 * watches.bytes());
+    let used = |fixture: &Fixture| fixture.state.watch_memory.usage().used;
+    let sockets = [(); 2].map(|()| fixture.attach(watches.clone(), 0));
+    assert_eq!(
+        used(&fixture),
+        u64::try_from(watches.bytes()).unwrap(),
+        "the sockets of a client share its watches"
+    );
+    let watch = |name| Entry::Watch(id(), Pattern::new("", "", name).unwrap());
+    for name in ["a", "b"] {
+        fixture.dispatch(watch(name));
+        fixture.dispatch(watch(name));
+    }
+    fixture.set();
+    for socket in sockets {
+        assert_eq!(fixture.drain(socket, 0), Some(1));
+    }
+    fixture.dispatch(watch("c"));
+    for socket in sockets {
+        assert_eq!(fixture.drain(socket, 0), None);
+        fixture.state.detach(id(), socket);
+    }
+    assert_eq!(used(&fixture), 0);
+}
+
+#[test]
 fn a_reset_for_new_rules_is_acknowledged_after_its_end() {
     for format in [MessageFormat::Objects, MessageFormat::Events] {
         let mut fixture = Fixture::new();
         let mut watches = Watches::default();
         watches.begin(pattern(), 0);
-        let known = ClientState { watches, ..known(0) };
-        let socket = fixture.state.attach(id(), known, &stream(format), None).unwrap().socket;
+        let socket = fixture.attach_stream(watches, 0, format).socket;
         fixture.drain(socket, 0);
         let rules = Arc::new(AccessRules::new(Vec::new(), b""));
         fixture.dispatch(Entry::Rules(rules.digest()));
@@ -223,9 +268,7 @@ fn a_stream_pauses_before_the_record_of_new_rules_and_shows_an_older_place_until
     let mut fixture = Fixture::new();
     let mut watches = Watches::default();
     watches.begin(pattern(), 0);
-    let known = ClientState { watches, ..known(0) };
-    let events = stream(MessageFormat::Events);
-    let Attached { socket, wake, .. } = fixture.state.attach(id(), known, &events, None).unwrap();
+    let Attached { socket, wake, .. } = fixture.attach_stream(watches, 0, MessageFormat::Events);
     fixture.set();
     assert_eq!(fixture.drain(socket, 0), Some(1));
     let resumes_until = |fixture: &Fixture| fixture.state.resumes_until(socket);
@@ -265,8 +308,10 @@ fn rules_read_before_missed_records_are_read_again() {
     fixture.state.start_over(EpochId::default(), 5);
     let stream = stream(MessageFormat::Events);
     for (revision, is_new) in [(4, false), (5, true)] {
+        let memory = fixture.state.watch_memory.take(0).unwrap();
+        let watches = (memory, Watches::default());
         let attached =
-            fixture.state.attach_pattern(id(), &known(revision), pattern(), &stream, revision);
+            fixture.state.attach_pattern(id(), &known(revision), watches, &stream, revision);
         assert_eq!(attached.is_some(), is_new);
     }
 }
