@@ -136,9 +136,8 @@ async fn disputes_fraud_alerts_and_payouts_are_events() {
     service.stop().await.agrees().await;
 }
 
-#[tokio::test]
-async fn an_app_reads_the_events_of_all_its_merchants_page_by_page() {
-    let service = Service::any().await;
+/// A service with an app of three merchants, and another one. Both have events.
+async fn two_apps(service: &Service) -> [App; 2] {
     let (app, other) = (service.app().await, service.app().await);
     let merchants = [merchant_of(&app).await, merchant_of(&app).await, merchant_of(&app).await];
     let stranger = merchant_of(&other).await;
@@ -151,13 +150,11 @@ async fn an_app_reads_the_events_of_all_its_merchants_page_by_page() {
             }
         }
     }
-    let all = app.list("/events?limit=1000").await;
-    assert_eq!(all.len(), 3 * 5);
-    app.settle("/events?").await;
-    let newest_first = ids(&all);
-    assert!(newest_first.is_sorted_by(|one, other| one > other), "{newest_first:?}");
-    assert!(all.iter().all(|event| event["merchantId"] != *stranger.id));
+    [app, other]
+}
 
+/// Checks that all pages of these events of an app, newest first, have what they should.
+async fn are_read_page_by_page(app: &App, all: &[Value]) {
     for filter in ["", "&filter[type]=transaction.created", "&filter[type]=transaction.voided"] {
         let matching = app.list(&format!("/events?limit=1000{filter}")).await;
         let kind = filter.rsplit('=').next().unwrap();
@@ -181,6 +178,61 @@ async fn an_app_reads_the_events_of_all_its_merchants_page_by_page() {
             forward.reverse();
             assert_eq!((&forward, &backward), (&expected, &expected), "{limit} {filter}");
         }
+    }
+}
+
+#[tokio::test]
+async fn an_app_reads_the_events_of_all_its_merchants_page_by_page() {
+    let service = Service::any().await;
+    let [app, other] = two_apps(&service).await;
+    let all = app.list("/events?limit=1000").await;
+    assert_eq!(all.len(), 3 * 5);
+    app.settle("/events?").await;
+    let newest_first = ids(&all);
+    assert!(newest_first.is_sorted_by(|one, other| one > other), "{newest_first:?}");
+    let foreign = ids(&other.list("/events?limit=1000").await);
+    assert!(foreign.len() == 5 && foreign.iter().all(|id| !newest_first.contains(id)));
+    are_read_page_by_page(&app, &all).await;
+}
+
+/// A page of an app with many merchants is first looked for among the nearest events of all merchants.
+#[tokio::test]
+async fn an_app_with_many_merchants_reads_the_same_events() {
+    let service = Service::with(&[]).await;
+    let [app, _] = two_apps(&service).await;
+    let all = app.list("/events?limit=1000").await;
+    assert_eq!(all.len(), 3 * 5);
+    let mut place = service.stop().await;
+    let random = match place.database() {
+        Some(_) => "substr(decode(md5(random()::text), 'hex'), 1, 12)",
+        None => "randomblob(12)",
+    };
+    let numbers = |count: u32| {
+        format!(
+            "WITH RECURSIVE numbers AS (
+                 SELECT 1 AS number UNION ALL SELECT number + 1 FROM numbers WHERE number < {count}
+             ) SELECT"
+        )
+    };
+    let own = place.bytes(&app.id);
+    let members = format!(
+        "INSERT INTO merchant_apps {} {random}, app, test, creator
+         FROM (SELECT * FROM merchant_apps WHERE app = {own} LIMIT 1) AS member, numbers",
+        numbers(600)
+    );
+    let events = format!(
+        "INSERT INTO events (id, merchant, created, type, actor)
+         {} {random}, {random}, created, type, actor
+         FROM (SELECT * FROM events WHERE type = 'transaction.created' LIMIT 1) AS event, numbers",
+        numbers(20_000)
+    );
+    for sql in [members, events] {
+        place.change(&sql);
+        let service = place.start().await;
+        let app = app.at(&service);
+        app.settle("/events?").await;
+        are_read_page_by_page(&app, &all).await;
+        place = service.stop().await;
     }
 }
 

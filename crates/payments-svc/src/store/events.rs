@@ -2,9 +2,10 @@
 //!
 //! The events of an app are those of all its merchants. A page of them reads at most one page of
 //! each merchant from an index, and sorts these rows. So its cost depends on the number of
-//! merchants, but not on the number of events.
+//! merchants, but not on the number of events. For an app with many merchants, a page is first
+//! looked for among the nearest events of all merchants.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
 use common::sql::{ColumnError, Columns, Param, Row, Stored as _};
 use payments_domain::{
@@ -21,6 +22,22 @@ use super::{
 /// The types that the index `rare_events` does not contain. Most events of a merchant have one of
 /// them, so the index of all its events serves them.
 const FREQUENT: [EventType; 2] = [EventType::TransactionCreated, EventType::TransactionCaptured];
+
+/// An app with more merchants has many.
+const MANY_MERCHANTS: u32 = 500;
+
+/// The number of events that are searched for those of an app with many merchants.
+const NEAREST: u32 = 5000;
+
+/// Finds a row if the app `$1` has many merchants.
+static HAS_MANY: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT 1 FROM merchant_apps WHERE app = $1 LIMIT 1 OFFSET {MANY_MERCHANTS}")
+});
+
+/// Finds a row if more than the nearest events are after `$1` and before `$2`.
+static BEYOND_NEAREST: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT 1 FROM events WHERE id > $1 AND id < $2 LIMIT 1 OFFSET {NEAREST}")
+});
 
 /// The events to list.
 #[derive(Debug, Clone, Copy)]
@@ -54,16 +71,31 @@ impl EventFilter {
         } else {
             format!("own.id >= {last} AND own.id < $3")
         };
-        let ((event, _), of_type) = (LoadedEvent::select(), self.of_type("own"));
+        let of_type = self.of_type("own");
         // Only the IDs come from the index, so it contains all that is read.
-        format!(
-            "SELECT {event} FROM (
-                 SELECT own.id FROM ({merchants}) AS listed
-                     JOIN events AS own ON own.merchant = listed.merchant AND {range} {of_type}
-                 ORDER BY own.id {order} LIMIT $4
-             ) AS ids JOIN events ON events.id = ids.id
-                 JOIN merchants ON merchants.id = events.merchant ORDER BY events.id {order}"
-        )
+        let ids = format!(
+            "SELECT own.id FROM ({merchants}) AS listed
+                 JOIN events AS own ON own.merchant = listed.merchant AND {range} {of_type}
+             ORDER BY own.id {order} LIMIT $4"
+        );
+        with_rows(&ids, order)
+    }
+
+    /// SQL of those events of a page of the app `$3` that are among the nearest of all merchants: after
+    /// `$1` and before `$2`, at most `$4`.
+    fn nearest(self, forward: bool) -> String {
+        let order = if forward { "ASC" } else { "DESC" };
+        let of_type = self.of_type("near");
+        let ids = format!(
+            "SELECT near.id FROM (
+                 SELECT id, merchant, type FROM events WHERE id > $1 AND id < $2
+                 ORDER BY id {order} LIMIT {NEAREST}
+             ) AS near
+             WHERE EXISTS (SELECT 1 FROM merchant_apps
+                 WHERE merchant_apps.merchant = near.merchant AND app = $3) {of_type}
+             ORDER BY near.id {order} LIMIT $4"
+        );
+        with_rows(&ids, order)
     }
 
     /// A condition on the type. It is text, not a parameter, because only then a partial index can
@@ -78,6 +110,15 @@ impl EventFilter {
         };
         format!("AND {table}.type = '{}' {rare}", event_type.name())
     }
+}
+
+/// SQL of the events with these IDs.
+fn with_rows(ids: &str, order: &str) -> String {
+    let (event, _) = LoadedEvent::select();
+    format!(
+        "SELECT {event} FROM ({ids}) AS ids JOIN events ON events.id = ids.id
+             JOIN merchants ON merchants.id = events.merchant ORDER BY events.id {order}"
+    )
 }
 
 /// SQL of [`Store::events_by_id`]: as many IDs from `$1`, then the app.
@@ -122,10 +163,10 @@ impl Store {
         [after, to]: [Id; 2],
         limit: u16,
     ) -> Result<Vec<NewEvent>, StoreError> {
-        let before = to.successor();
-        let params = [app.param(), after.param(), before.param(), Param::Int(limit.into())];
-        let sql = EventFilter { merchant: None, event_type: None }.page(true);
-        self.query_all(&sql, &params, |columns| Ok(LoadedEvent::of_row(columns)?.event)).await
+        let filter = EventFilter { merchant: None, event_type: None };
+        let range = [after, to.successor()];
+        let events = self.page_of_events(app, filter, range, (limit.into(), true)).await?;
+        Ok(events.into_iter().map(|loaded| loaded.event).collect())
     }
 
     /// A page of events; see [`super::lists`] for `after`.
@@ -135,13 +176,35 @@ impl Store {
         filter: EventFilter,
         page_query: PageQuery,
     ) -> Result<Vec<Event>, StoreError> {
-        let owner = filter.merchant.unwrap_or(app);
-        let [after, before] = self.window(page_query).await?;
-        let limit = Param::Int(page_query.limit.into());
-        let params = [owner.param(), after.param(), before.param(), limit];
-        let sql = filter.page(page_query.is_forward());
-        let events = self.query_all(&sql, &params, LoadedEvent::of_row).await?;
+        let range = self.window(page_query).await?;
+        let page = (page_query.limit, page_query.is_forward());
+        let events = self.page_of_events(app, filter, range, page).await?;
         self.with_data(events).await
+    }
+
+    /// The first or last events between these IDs, at most `limit`.
+    async fn page_of_events(
+        &self,
+        app: Id,
+        filter: EventFilter,
+        [after, before]: [Id; 2],
+        (limit, forward): (u32, bool),
+    ) -> Result<Vec<LoadedEvent>, StoreError> {
+        let max = Param::Int(limit.into());
+        let has_many = async || self.query_one(&HAS_MANY, &[app.param()], |_| Ok(())).await;
+        if filter.merchant.is_none() && has_many().await?.is_some() {
+            let range = [after.param(), before.param()];
+            let params = [range[0].clone(), range[1].clone(), app.param(), max.clone()];
+            let sql = filter.nearest(forward);
+            let events = self.query_all(&sql, &params, LoadedEvent::of_row).await?;
+            let is_full = u32::try_from(events.len()) == Ok(limit);
+            if is_full || self.query_one(&BEYOND_NEAREST, &range, |_| Ok(())).await?.is_none() {
+                return Ok(events);
+            }
+        }
+        let owner = filter.merchant.unwrap_or(app);
+        let params = [owner.param(), after.param(), before.param(), max];
+        self.query_all(&filter.page(forward), &params, LoadedEvent::of_row).await
     }
 
     /// Reads the rows with these IDs.
@@ -249,6 +312,22 @@ mod tests {
             "SEARCH users USING PRIMARY KEY (id=?)",
         ];
         assert_eq!(plan(&database(), &by_id_sql(3)), searched);
+    }
+
+    #[test]
+    fn the_nearest_events_are_read_in_their_order() {
+        let filter = EventFilter { merchant: None, event_type: None };
+        for forward in [true, false] {
+            let plan = plan(&database(), &filter.nearest(forward));
+            for step in [
+                "SEARCH events USING PRIMARY KEY (id>? AND id<?)",
+                "SEARCH merchant_apps EXISTS USING PRIMARY KEY (merchant=? AND app=?)",
+            ] {
+                assert!(plan.iter().any(|it| it == step), "{plan:?}");
+            }
+            let scans = plan.iter().filter(|step| step.starts_with("SCAN"));
+            assert!(scans.eq(["SCAN near", "SCAN ids"]), "{plan:?}");
+        }
     }
 
     #[test]
