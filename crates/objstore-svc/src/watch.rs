@@ -46,7 +46,7 @@ use tokio::{
 };
 
 use crate::{
-    domain::{AccessRules, ClientId, Offset, Pattern, Record, Revision, Watches},
+    domain::{AccessRules, ClientId, Offset, Pattern, Record, Revision},
     lock::{Mutex, MutexGuard},
     store::{Feed, FeedItem, Store, StoreError},
 };
@@ -64,7 +64,7 @@ pub(crate) use pings::UnansweredPings;
 pub(crate) use ring::{Frame, MessageFormat};
 pub(crate) use subscriber::{Acknowledger, Burst, Subscriber, Told};
 
-use state::State;
+use state::{NotAttached, State};
 
 /// Number of records, plus revisions queued to sockets, after which the dispatcher yields.
 const DISPATCH_BATCH: usize = 8192;
@@ -210,38 +210,34 @@ impl Hub {
         loop {
             let known = self.store.client(client).await?;
             let newest = known.revision;
+            // The watches wait, too, and many clients may connect at the same time.
+            let waiting = self.watch_memory.take(known.watches.bytes());
+            let waiting = waiting.ok_or(StoreError::NoWatchMemory)?;
             self.wait_until_dispatched(newest).await?;
+            drop(waiting);
             let since = match &stream.begin {
                 Begin::Position => None,
                 Begin::Now => Some(newest),
                 Begin::After(revision) => Some(*revision),
                 Begin::At(offset) => Some(offset.place.revision()),
             };
-            let memory_of = |watches: &Watches| {
-                self.watch_memory.take(watches.bytes()).ok_or(StoreError::NoWatchMemory)
-            };
             let attached = match &stream.pattern {
-                None => {
-                    let memory = memory_of(&known.watches)?;
-                    self.state().attach(client, known, memory, stream, since)
-                }
+                None => self.state().attach(client, known, stream, since),
                 Some(pattern) => {
                     let start = since.unwrap_or(known.position);
-                    let mut watches = Watches::default();
-                    watches.begin(pattern.clone(), 0);
-                    let watches = (memory_of(&watches)?, watches);
-                    self.state().attach_pattern(client, &known, watches, stream, start)
+                    self.state().attach_pattern(client, &known, pattern.clone(), stream, start)
                 }
             };
-            // `None`: the ring has dropped records since the client was read, so read it again.
-            if let Some(attached) = attached {
-                let epoch = self.store.epoch().start;
-                let is_foreign =
-                    matches!(&stream.begin, Begin::At(offset) if offset.epoch != epoch);
-                let is_unknown = is_foreign || since.is_some_and(|since| since > newest);
-                let newest = (!is_unknown).then_some(newest);
-                return Ok(Subscriber::new(Arc::clone(self), client, stream, attached, newest));
-            }
+            let attached = match attached {
+                Ok(attached) => attached,
+                Err(NotAttached::TooOld) => continue,
+                Err(NotAttached::NoMemory) => return Err(StoreError::NoWatchMemory),
+            };
+            let epoch = self.store.epoch().start;
+            let is_foreign = matches!(&stream.begin, Begin::At(offset) if offset.epoch != epoch);
+            let is_unknown = is_foreign || since.is_some_and(|since| since > newest);
+            let newest = (!is_unknown).then_some(newest);
+            return Ok(Subscriber::new(Arc::clone(self), client, stream, attached, newest));
         }
     }
 

@@ -64,6 +64,15 @@ impl Budget {
 }
 
 impl Permit {
+    /// Makes this a permit for `amount`. If too little is left, counts a rejection, changes nothing
+    /// and returns false.
+    pub fn resize(&mut self, amount: usize) -> bool {
+        let less = self.amount.saturating_sub(amount);
+        self.budget.used.fetch_sub(less, Ordering::Relaxed);
+        self.amount -= less;
+        self.raise_to(amount)
+    }
+
     /// Raises this permit to `amount`. If too little is left, counts a rejection, changes nothing
     /// and returns false.
     fn raise_to(&mut self, amount: usize) -> bool {
@@ -121,6 +130,8 @@ mod tests {
         assert!(first.raise_to(100) && first.raise_to(10));
         assert!(!first.raise_to(101));
         assert_eq!((budget.usage().used, budget.usage().rejections), (100, 2));
+        assert!(first.resize(30) && !first.resize(101));
+        assert_eq!((budget.usage().used, budget.usage().rejections), (30, 3));
         drop(first);
         assert_eq!(budget.usage().used, 0);
         assert!(budget.take(100).is_some());

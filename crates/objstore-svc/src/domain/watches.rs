@@ -121,6 +121,11 @@ impl Watches {
         self.bytes
     }
 
+    /// Those of the ended watches.
+    pub(crate) fn ended_bytes(&self) -> usize {
+        self.ends.iter().map(|(_, pattern)| bytes_of(pattern)).sum()
+    }
+
     /// A copy with the open watches only.
     #[must_use]
     pub(crate) fn open_only(&self) -> Self {

@@ -134,7 +134,7 @@ impl IntoResponse for Error {
             Self::Refused(Refusal::TooManyWatches) => {
                 answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_watches")
             }
-            Self::TooManySockets => {
+            Self::TooManySockets | Self::Subscription(StoreError::NoWatchMemory) => {
                 retry_after(answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"), RETRY_AFTER)
             }
             Self::Upgrade(_) => answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"),

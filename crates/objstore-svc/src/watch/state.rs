@@ -97,7 +97,7 @@ struct Client {
     /// The open watches, and the ended ones that a socket still needs.
     watches: Watches,
     /// The memory of the watches.
-    memory: Option<Permit>,
+    memory: Permit,
     position: Revision,
     sockets: Vec<usize>,
     /// The last revision queued. A change that several patterns match is pushed once.
@@ -137,6 +137,15 @@ pub(super) struct Attached {
     pub(super) wake: Arc<Notify>,
     /// Whether it resumes at or after the newest record, while this process has other rules.
     pub(super) is_ahead: bool,
+}
+
+/// Why a socket was not added.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NotAttached {
+    /// The ring has dropped records since the client was read: read it again.
+    TooOld,
+    /// The watches of the client do not fit.
+    NoMemory,
 }
 
 /// The next step for a socket.

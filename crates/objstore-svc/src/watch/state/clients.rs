@@ -2,12 +2,11 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use common::limits::Permit;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
     super::{Begin, Stream, ring::MessageFormat},
-    Attached, Client, Socket, State,
+    Attached, Client, NotAttached, Socket, State,
 };
 use crate::{
     domain::{Action, ClientId, Entry, Pattern, Revision, Watches},
@@ -16,27 +15,30 @@ use crate::{
 
 impl State {
     /// Adds a socket for a client. `known` is the client as it was read from the store. The socket
-    /// starts after `since`, or else after the position. `memory` is that of the watches in `known`.
-    /// Returns `None` if `known` is too old: the ring has dropped some of the later records.
+    /// starts after `since`, or else after the position.
     pub(in super::super) fn attach(
         &mut self,
         id: ClientId,
         known: ClientState,
-        memory: Permit,
         stream: &Stream,
         since: Option<Revision>,
-    ) -> Option<Attached> {
-        let ClientState { watches, position, rules, .. } = self.up_to_date(id, known)?;
+    ) -> Result<Attached, NotAttached> {
+        let known = self.up_to_date(id, known).ok_or(NotAttached::TooOld)?;
+        let ClientState { watches, position, rules, .. } = known;
         self.adopt(rules);
         let slot = match self.slots.get(&id) {
             Some(&slot) => {
+                let client = &mut self.clients[slot];
+                if !client.memory.resize(client.watches.bytes() + watches.ended_bytes()) {
+                    return Err(NotAttached::NoMemory);
+                }
                 // Ended watches that the other sockets did not need were removed: add them again
                 // for this socket.
                 self.update_watches(slot, |known| known.add_ended(watches));
                 slot
             }
             None => {
-                let slot = self.insert_client(id, watches, memory, position);
+                let slot = self.insert_client(id, watches, position)?;
                 self.slots.insert(id, slot);
                 slot
             }
@@ -44,24 +46,26 @@ impl State {
         let start = since.unwrap_or(self.clients[slot].position);
         let attached = self.attach_socket(slot, stream, start);
         self.remove_ended(slot);
-        Some(attached)
+        Ok(attached)
     }
 
     /// Adds a socket of a client that watches one pattern, instead of those of the client. It starts
-    /// after `start`. Returns `None` if `known` is too old: the ring may have dropped a record of
-    /// newer rules.
+    /// after `start`.
     pub(in super::super) fn attach_pattern(
         &mut self,
         id: ClientId,
         known: &ClientState,
-        (memory, watches): (Permit, Watches),
+        pattern: Pattern,
         stream: &Stream,
         start: Revision,
-    ) -> Option<Attached> {
-        let _ = self.ring.after(known.revision)?;
+    ) -> Result<Attached, NotAttached> {
+        // The ring may have dropped a record of newer rules.
+        let _ = self.ring.after(known.revision).ok_or(NotAttached::TooOld)?;
         self.adopt(known.rules);
-        let slot = self.insert_client(id, watches, memory, start);
-        Some(self.attach_socket(slot, stream, start))
+        let mut watches = Watches::default();
+        watches.begin(pattern, 0);
+        let slot = self.insert_client(id, watches, start)?;
+        Ok(self.attach_socket(slot, stream, start))
     }
 
     fn attach_socket(&mut self, slot: usize, stream: &Stream, start: Revision) -> Attached {
@@ -111,9 +115,9 @@ impl State {
         &mut self,
         id: ClientId,
         watches: Watches,
-        memory: Permit,
         position: Revision,
-    ) -> usize {
+    ) -> Result<usize, NotAttached> {
+        let memory = self.watch_memory.take(watches.bytes()).ok_or(NotAttached::NoMemory)?;
         let slot = self.clients.vacant_key();
         for (pattern, since) in watches.open() {
             self.index(slot, pattern.clone(), since);
@@ -121,16 +125,16 @@ impl State {
         self.ended += watches.ended_count();
         let newest_watch = watches.newest();
         let sight = self.rules.sight(id, Action::Watch);
-        self.clients.insert(Client {
+        Ok(self.clients.insert(Client {
             id,
             sight,
             watches,
-            memory: Some(memory),
+            memory,
             position,
             sockets: Vec::new(),
             queued: 0,
             newest_watch,
-        })
+        }))
     }
 
     /// Removes a socket. The last socket of a client removes the client, too.
@@ -190,7 +194,7 @@ impl State {
         self.ended -= watches.ended_count();
         let changed = change(watches);
         self.ended += watches.ended_count();
-        if !self.watch_memory.grow(memory, watches.bytes()) {
+        if !memory.resize(watches.bytes()) {
             for &socket in &*sockets {
                 self.sockets[socket].lose();
             }

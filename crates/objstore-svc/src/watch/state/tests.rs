@@ -62,9 +62,8 @@ impl Fixture {
         position: Revision,
         format: MessageFormat,
     ) -> Attached {
-        let memory = self.state.watch_memory.take(watches.bytes()).unwrap();
         let known = ClientState { watches, position, ..known(self.state.head()) };
-        self.state.attach(id(), known, memory, &stream(format), None).unwrap()
+        self.state.attach(id(), known, &stream(format), None).unwrap()
     }
 
     fn dispatch(&mut self, entry: Entry) {
@@ -225,6 +224,11 @@ fn a_client_whose_next_watch_does_not_fit_loses_its_sockets() {
         fixture.dispatch(watch(name));
         fixture.dispatch(watch(name));
     }
+    // A socket that needs an ended watch more does not fit, and the others stay.
+    let ended = Watches::stored([(pattern(), 1, Some(3))]);
+    let known = ClientState { watches: ended, ..known(fixture.state.head()) };
+    let more = fixture.state.attach(id(), known, &stream(MessageFormat::Objects), None);
+    assert_eq!(more.err(), Some(NotAttached::NoMemory));
     fixture.set();
     for socket in sockets {
         assert_eq!(fixture.drain(socket, 0), Some(1));
@@ -308,10 +312,8 @@ fn rules_read_before_missed_records_are_read_again() {
     fixture.state.start_over(EpochId::default(), 5);
     let stream = stream(MessageFormat::Events);
     for (revision, is_new) in [(4, false), (5, true)] {
-        let memory = fixture.state.watch_memory.take(0).unwrap();
-        let watches = (memory, Watches::default());
         let attached =
-            fixture.state.attach_pattern(id(), &known(revision), watches, &stream, revision);
-        assert_eq!(attached.is_some(), is_new);
+            fixture.state.attach_pattern(id(), &known(revision), pattern(), &stream, revision);
+        assert_eq!(attached.is_ok(), is_new);
     }
 }
