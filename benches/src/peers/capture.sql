@@ -8,7 +8,7 @@ INSERT INTO trail VALUES (:id, :step, 1763700000000, 'capture', 100, 72, 25, 3, 
 INSERT INTO lines VALUES (:line, :merchant, 1763700000000, 72, 28, 'capture', :id, 'EUR', 100);
 INSERT INTO postings SELECT :line::bytea, number - 1, account, currency, amount FROM unnest(ARRAY['acquirer', 'merchant', 'fees'], ARRAY['EUR', 'EUR', 'EUR'], ARRAY[-100, 72, 28]::bigint[]) WITH ORDINALITY AS posting (account, currency, amount, number);
 UPDATE balances SET balance = balance + 72 WHERE merchant = :merchant AND shard = pg_backend_pid() % 16;
-INSERT INTO outbox VALUES (:entry, :id, 'capture', 100, :step);
+INSERT INTO outbox (id, acquirer, "transaction", movement, amount, step) VALUES (:entry, 'sandbox', :id, 'capture', 100, :step);
 COMMIT;
 SELECT * FROM transactions LEFT JOIN customs ON has_custom AND "transaction" = transactions.id WHERE transactions.id = :id;
 SELECT * FROM trail WHERE "transaction" = :id ORDER BY step;

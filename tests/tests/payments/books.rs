@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use blackbox::{
     payments::{Acquirer, Merchant, Move, SECRET, Service, Stopped, Transaction, minimal},
-    process,
+    process::{self, until},
 };
 use futures_util::future::join_all;
 use rusqlite::Connection;
@@ -292,6 +292,19 @@ async fn a_value_that_the_service_cannot_read_is_found() {
         place.change(&set("ZZZ", kept));
         place.agrees().await;
     }
+}
+
+#[tokio::test]
+async fn totals_of_another_day_are_found() {
+    // A start counts the lines.
+    let service = booked().await.start().await;
+    let place = service.data();
+    until(async || place.number("SELECT count(*) FROM day_totals") > 0).await;
+    let place = service.stop().await;
+    place.agrees().await;
+    let change = "UPDATE day_totals SET day = day - 1";
+    place.change(change);
+    is_found(&place, change).await;
 }
 
 #[tokio::test]

@@ -101,8 +101,8 @@ impl Store {
         let [after, _] = Range { from: Some(since), to: None }.ids();
         let params = [merchant.param(), after.param(), since.param()];
         let sql = captured_since("$2", "$3");
-        let sum = self.query_one(&sql, &params, |columns| columns.read()).await?;
-        Ok(sum.unwrap_or(0))
+        let sums = self.query_all(&sql, &params, |columns| columns.read()).await?;
+        Ok(sums.first().copied().unwrap_or(0))
     }
 }
 

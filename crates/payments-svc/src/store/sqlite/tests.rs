@@ -340,6 +340,35 @@ async fn jobs_find_their_pending_work() {
 }
 
 #[tokio::test]
+async fn a_full_page_of_new_entries_ends_at_its_last_one() {
+    let (dir, store, tables) = filled().await;
+    store.close().await;
+    drop(store);
+    let db = Connection::open(dir.path().join(DATABASE)).unwrap();
+    let (entry, _) = tables.outbox.iter().next_back().unwrap();
+    let number = u128::from_str_radix(&entry.to_string(), 16).unwrap();
+    let copy = "INSERT INTO outbox
+        SELECT $1, acquirer, \"transaction\", movement, amount, step, dispute, trace, acquirer_key, 0, NULL
+        FROM outbox WHERE id = $2";
+    for next in 1..=1001 {
+        let id = format!("{:024x}", number + next).parse::<Id>().unwrap();
+        assert_eq!(db.execute(copy, [id.as_bytes(), entry.as_bytes()]).unwrap(), 1);
+    }
+    drop(db);
+    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None, cache: 0 };
+    let store = Store::open(&config, &mut Files::default()).await.unwrap();
+    let (mut after, mut found) = (*entry, Vec::new());
+    for expected in [1000, 1, 0] {
+        let (page, through) = store.new_outbox_entries(AcquirerName::Sandbox, after).await.unwrap();
+        assert_eq!(page.len(), expected);
+        found.extend(page.iter().map(|queued| queued.entry.id));
+        assert_eq!(through, *found.last().unwrap());
+        after = through;
+    }
+    store.close().await;
+}
+
+#[tokio::test]
 async fn endpoints_are_read_with_their_progress_retries_and_attempts() {
     let mut times = 100;
     let (_dir, store, tables) = loop {
