@@ -10,7 +10,7 @@ use blackbox::{
         Acquirer, Card, Merchant, Refusal as _, SECRET, Service, Stripe, Transaction, ids, int,
         live_merchant, stripe::Fault,
     },
-    process::DEADLINE,
+    process::{DEADLINE, until},
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -449,10 +449,15 @@ async fn a_refused_answer_can_be_repeated() {
 
 /// A disputed payment at an acquirer with our protocol.
 async fn at_acquirer(kind: &str) -> (Stub, Disputed) {
+    at_acquirer_with(kind, &[]).await
+}
+
+async fn at_acquirer_with(kind: &str, settings: &[(&str, &str)]) -> (Stub, Disputed) {
     let acquirer = Stub::start().await;
     let own = acquirer.of_payments();
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-    let settings: Vec<_> = own.chain([("PAYMENTS_FACTS_INTERVAL", "1s")]).collect();
+    let settings = settings.iter().copied().chain([("PAYMENTS_FACTS_INTERVAL", "1s")]);
+    let settings: Vec<_> = own.chain(settings).collect();
     let service = Service::with(&settings).await;
     let merchant = live_merchant(&service.app().await).await;
     let transaction = merchant.pay_with(Card(card::VISA), "EUR", 1000).await;
@@ -475,6 +480,21 @@ async fn an_inquiry_may_become_another_amount_while_its_answer_is_under_way() {
     let place = disputed.service.stop().await;
     assert_eq!(place.number("SELECT count(*) FROM outbox WHERE dispute IS NOT NULL"), 1);
     place.agrees().await;
+}
+
+#[tokio::test]
+async fn evidence_on_its_way_delays_no_capture() {
+    let settings = [("PAYMENTS_ACQUIRER_TIMEOUT", "10m"), ("PAYMENTS_OUTBOX_CONCURRENCY", "1")];
+    let (acquirer, disputed) = at_acquirer_with("opened", &settings).await;
+    acquirer.rules(json!([{ "kind": "answer", "fault": { "late": { "ms": 600_000 } } }])).await;
+    let _ = disputed.save(Some("text"), &[]).await.expect(201);
+    let _ = disputed.post("/evidence/submit").await.expect(201);
+    let transaction = disputed.merchant.pay_with(Card(card::VISA), "EUR", 700).await;
+    transaction.capture(700).await;
+    let is_captured = |it: &Value| it["kind"] == "capture" && it["amount"] == 700;
+    until(async || acquirer.operations().await.iter().any(is_captured)).await;
+    let answers = "SELECT count(*) FROM outbox WHERE dispute IS NOT NULL AND attempts = 0";
+    assert_eq!(disputed.service.data().number(answers), 1);
 }
 
 #[tokio::test]

@@ -104,6 +104,8 @@ impl Outbox {
     async fn send_all(self: &Arc<Self>) -> Result<(), StoreError> {
         let (mut queue, mut after, mut holds) = (OutboxQueue::default(), Id::MIN, 0);
         let mut sending = JoinSet::new();
+        // Tasks with evidence. They wait for each other, and take no place of captures and refunds.
+        let mut with_evidence: usize = 0;
         loop {
             let deadline = Instant::now() + RECORD_EVERY;
             let mut report = SendingReport::default();
@@ -118,9 +120,12 @@ impl Outbox {
             }
             let mut refused = Vec::new();
             loop {
-                while sending.len() < self.at_once
+                while sending.len().saturating_sub(with_evidence) < self.at_once
                     && let Some(queued) = queue.take_next()
                 {
+                    if queued.entry.kind == OutboxKind::Evidence {
+                        with_evidence = with_evidence.saturating_add(1);
+                    }
                     let trace = queued.entry.trace.map(Trace::from_bytes);
                     let this = Arc::clone(self);
                     sending.spawn(trace::scope(trace, async move { this.send(queued).await }));
@@ -133,6 +138,9 @@ impl Outbox {
                     },
                     () = sleep_until(deadline) => break,
                 };
+                if entry.kind == OutboxKind::Evidence {
+                    with_evidence = with_evidence.saturating_sub(1);
+                }
                 let sent = match answer {
                     Answer::None => Sent::Failed,
                     Answer::CarriedOut | Answer::Refused => Sent::Answered,
