@@ -220,6 +220,14 @@ impl Stripe {
         self.with(|account| intents::expire(account, intent));
     }
 
+    /// Deletes all objects of this kind, such as `evt`.
+    pub fn forget(&self, prefix: &str) {
+        self.with(|account| {
+            account.forget(prefix);
+            Ok(())
+        });
+    }
+
     /// Adds an event about an object that is not one of this stand-in, such as a payment of another
     /// system with the same account.
     pub fn emit(&self, kind: &str, object: Value) {

@@ -249,3 +249,46 @@ async fn events_about_others_are_ignored() {
     // An interrupted turn of the job reads its events again.
     until(async || service.metric(foreign).await >= 6).await;
 }
+
+/// A service with a payment that is authorized at Stripe.
+async fn authorized(settings: &[(&str, &str)]) -> (Stripe, Service, Merchant, Transaction) {
+    let stripe = Stripe::start().await;
+    let service = stripe.service(settings).await;
+    let merchant = live_merchant(&service.app().await).await;
+    let paid = merchant.pay_with(CARD, "EUR", 1000).await;
+    (stripe, service, merchant, paid)
+}
+
+#[tokio::test]
+async fn events_are_read_after_stripe_has_deleted_the_last_one() {
+    let (stripe, _service, merchant, _) = authorized(&[OFTEN]).await;
+    let intent = stripe.payment_intents().remove(0);
+    for count in 1..=3 {
+        stripe.warn_of_fraud(intent["id"].as_str().unwrap(), "made_with_stolen_card");
+        let path = format!("/frauds?limit=9&filter[merchantId]={}", merchant.id);
+        until(async || merchant.app.list(&path).await.len() == count).await;
+        stripe.forget("evt");
+    }
+}
+
+#[tokio::test]
+async fn events_with_long_texts_are_read() {
+    let stripe = Stripe::start().await;
+    let service = stripe.service(&[OFTEN]).await;
+    let text = "\u{1f600}".repeat(20_000);
+    let dispute = json!({ "payment_intent": null, "evidence": { "uncategorized_text": text } });
+    for _ in 0..50 {
+        stripe.emit("charge.expired", dispute.clone());
+    }
+    let foreign = "payments_ignored_reports_total{acquirer=\"stripe\",reason=\"foreign\"}";
+    until(async || service.metric(foreign).await >= 50).await;
+}
+
+#[tokio::test]
+async fn a_payment_that_stripe_does_not_know_ends_no_comparison() {
+    let (stripe, service, _, _) = authorized(&BY_COMPARISON).await;
+    stripe.forget("pi");
+    let compared = "payments_compared_timestamp_seconds{acquirer=\"stripe\"}";
+    let before = service.metric(compared).await;
+    until(async || service.metric(compared).await > before + 2).await;
+}

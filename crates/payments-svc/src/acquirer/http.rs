@@ -182,7 +182,7 @@ enum Answer {
         capabilities: CapabilitiesAnswer,
     },
     Declined {
-        code: u8,
+        code: i64,
     },
     Challenge {
         url: String,
@@ -540,7 +540,8 @@ fn authorization_response(answer: Answer) -> Result<AuthorizationResponse, NoAns
         }
         Answer::Declined { code } => {
             // A decline is an outcome, even if its code is not one of ours.
-            let error = ProcessingError::of_acquirer(code).unwrap_or(ProcessingError::DECLINED);
+            let error = u8::try_from(code).ok().and_then(ProcessingError::of_acquirer);
+            let error = error.unwrap_or(ProcessingError::DECLINED);
             AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error))
         }
         Answer::Challenge { url } => {

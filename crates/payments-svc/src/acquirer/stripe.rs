@@ -370,9 +370,11 @@ impl Stripe {
         let find = || self.find_refund(id, key);
         match self.client.post("v1/refunds", form, Some(key), find).await {
             Ok(refund) => Ok(executed(refund)),
-            Err(StripeError::Refused(refusal)) => {
-                Ok(Execution::Refused { reason: refusal.message })
-            }
+            // The list may have lacked a refund that was just made.
+            Err(StripeError::Refused(refusal)) => Ok(match self.find_refund(id, key).await? {
+                Some(refund) => executed(refund),
+                None => Execution::Refused { reason: refusal.message },
+            }),
             Err(error) => Err(error.into()),
         }
     }

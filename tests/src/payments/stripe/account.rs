@@ -127,6 +127,10 @@ impl Account {
         self.objects.range(range).map(|(_, object)| object)
     }
 
+    pub(super) fn forget(&mut self, prefix: &str) {
+        self.objects.retain(|id, _| id.split_once('_').is_none_or(|(kind, _)| kind != prefix));
+    }
+
     /// A page of the objects with this prefix, the newest first. A parameter without a meaning of its
     /// own is a member that the objects must have.
     pub(super) fn list(&self, prefix: &str, query: &Form) -> Result<Value, Error> {
@@ -150,7 +154,7 @@ impl Account {
             }
             // The objects right before this one in the list, which are newer.
             (None, Some(before)) => {
-                self.object(before)?;
+                self.object(before).map_err(|_| Error::aged_out(before))?;
                 matching().filter(|it| it["id"].as_str() > Some(before)).take(limit + 1).collect()
             }
             (None, None) => matching().rev().take(limit + 1).collect(),

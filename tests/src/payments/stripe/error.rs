@@ -31,6 +31,12 @@ impl Error {
         Self::request(404, &json!({ "code": "resource_missing", "message": message }), false)
     }
 
+    /// A list cannot go on at an object that was deleted.
+    pub(super) fn aged_out(id: &str) -> Self {
+        let message = format!("The object '{id}' is no longer available");
+        Self::request(400, &json!({ "message": message }), false)
+    }
+
     /// The state of an object does not allow the request.
     pub(super) fn refused(code: &str, message: &str) -> Self {
         Self::request(400, &json!({ "code": code, "message": message }), true)

@@ -26,8 +26,9 @@ const STRIPE_VERSION: HeaderName = HeaderName::from_static("stripe-version");
 /// The version of the API. Without it, Stripe uses the version that the account started with.
 const VERSION: &str = "2024-06-20";
 
-/// The maximum length of an answer.
-const MAX_ANSWER: usize = 1024 * 1024;
+/// The maximum length of an answer. The events of a page can have 50 texts of evidence, and each the
+/// text before, with characters of up to 12 bytes.
+const MAX_ANSWER: usize = 32 * 1024 * 1024;
 
 /// The memory for a form: more than any form needs. So the memory never grows, which would leave a
 /// copy of a card number behind.

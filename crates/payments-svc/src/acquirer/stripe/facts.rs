@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use payments_domain::AcquirerId;
+use reqwest::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use url::form_urlencoded::Serializer;
@@ -21,9 +22,6 @@ use super::{
 
 /// The number of objects on a page: few enough that an answer is not too long.
 pub(super) const PAGE_SIZE: &str = "50";
-
-/// The code of a refusal, because Stripe does not know an object.
-const MISSING: &str = "resource_missing";
 
 /// A page of a list.
 #[derive(Deserialize)]
@@ -52,7 +50,10 @@ impl Stripe {
             None => self.oldest_events(timeout).await,
         };
         let events = match next {
-            Err(NoAnswer::Stripe(StripeError::Refused(refusal))) if refusal.code == MISSING => {
+            // Stripe does not document the code of the refusal.
+            Err(NoAnswer::Stripe(
+                StripeError::Refused(_) | StripeError::Status(StatusCode::NOT_FOUND, _),
+            )) if after.is_some() => {
                 self.forgotten.log("stripe");
                 self.oldest_events(timeout).await?
             }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use payments_domain::AcquirerId;
+use reqwest::StatusCode;
 use url::form_urlencoded::Serializer;
 
 use super::{
@@ -60,7 +61,9 @@ impl Stripe {
     pub(in super::super) async fn has_ended(&self, id: &str) -> Result<bool, NoAnswer> {
         match self.payment_intent(id).await {
             Ok(payment) => Ok(payment.is_released()),
-            Err(StripeError::Refused(_)) => Ok(false),
+            Err(StripeError::Refused(_) | StripeError::Status(StatusCode::NOT_FOUND, _)) => {
+                Ok(false)
+            }
             Err(error) => Err(error.into()),
         }
     }
