@@ -51,13 +51,15 @@ const SIGNING_IN: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 const ASKING: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 /// E-mail addresses that payers typed for receipts.
 const RECEIVING: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
+/// Client addresses that asked for receipts of test payments.
+const TEST_PAYING: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 
 /// The time in which mails that strangers cause are counted.
 const MAIL_PERIOD: Duration = Duration::from_mins(15);
 /// Links to sign in that go to one e-mail address in that time, and receipts.
 const MAILS_TO_EMAIL: NonZeroU32 = NonZeroU32::new(5).unwrap();
-/// Links that one client address asks for in that time.
-const LINKS_FROM_ADDRESS: NonZeroU32 = NonZeroU32::new(20).unwrap();
+/// Links that one client address asks for in that time, and receipts of test payments, which are free.
+const MAILS_FROM_ADDRESS: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
 /// The maximum number of tests of webhooks at once. Each keeps a connection to the endpoint.
 const TESTS_AT_ONCE: usize = 64;
@@ -85,6 +87,7 @@ pub(crate) struct Limits {
     sign_in_mails: Arc<RateLimiter<HashedKey>>,
     sign_ins: Arc<RateLimiter<ClientAddress>>,
     receipts: Arc<RateLimiter<HashedKey>>,
+    test_receipts: Arc<RateLimiter<ClientAddress>>,
     hash: KeyedHash,
 }
 
@@ -127,8 +130,13 @@ impl Limits {
             webhook_tests_in_flight: Budget::new("webhook_tests_in_flight", TESTS_AT_ONCE),
             uploads: Budget::new("upload_memory", UPLOAD_MEMORY),
             sign_in_mails: limiter("sign_in_mails", mails, SIGNING_IN),
-            sign_ins: limiter("sign_ins", Rate::new(LINKS_FROM_ADDRESS, MAIL_PERIOD), ASKING),
+            sign_ins: limiter("sign_ins", Rate::new(MAILS_FROM_ADDRESS, MAIL_PERIOD), ASKING),
             receipts: limiter("receipts", mails, RECEIVING),
+            test_receipts: limiter(
+                "test_receipts",
+                Rate::new(MAILS_FROM_ADDRESS, MAIL_PERIOD),
+                TEST_PAYING,
+            ),
             hash: KeyedHash::new(),
         }
     }
@@ -136,8 +144,9 @@ impl Limits {
     /// Every limit, for the metrics.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Limited>> {
         let Self { live, test, apps, invitations, webhook_tests, .. } = self;
-        let Self { webhook_tests_in_flight, uploads, sign_in_mails, sign_ins, receipts, .. } = self;
-        let others: [Arc<dyn Limited>; 8] = [
+        let Self { webhook_tests_in_flight, uploads, sign_in_mails, sign_ins, .. } = self;
+        let Self { receipts, test_receipts, .. } = self;
+        let others: [Arc<dyn Limited>; 9] = [
             Arc::clone(apps) as _,
             Arc::clone(invitations) as _,
             Arc::clone(webhook_tests) as _,
@@ -146,6 +155,7 @@ impl Limits {
             Arc::clone(sign_in_mails) as _,
             Arc::clone(sign_ins) as _,
             Arc::clone(receipts) as _,
+            Arc::clone(test_receipts) as _,
         ];
         live.all().into_iter().chain(test.all()).chain(others).collect()
     }
@@ -181,7 +191,16 @@ impl Limits {
     }
 
     /// Counts a receipt that goes to an e-mail address, which can be somebody else's.
-    pub(crate) fn count_receipt(&self, email: &Email) -> Result<(), Refused> {
+    /// `test`: of a test payment.
+    pub(crate) fn count_receipt(
+        &self,
+        test: bool,
+        address: ClientAddress,
+        email: &Email,
+    ) -> Result<(), Refused> {
+        if test {
+            self.test_receipts.count(address)?;
+        }
         self.receipts.count(self.email(email))
     }
 

@@ -196,6 +196,19 @@ async fn a_wrong_address_is_an_error_and_too_many_mails_are_not_sent() {
     assert_eq!(place.number("SELECT count(*) FROM mails"), 0);
 }
 
+/// Whoever pays nothing could send mails to many strangers.
+#[tokio::test]
+async fn of_test_payments_a_client_address_gets_few_receipts() {
+    let server = MailServer::start().await;
+    let service = place(&server).start().await;
+    let merchant = service.merchant().await;
+    for _ in 0..21 {
+        pay(&service, &Link::to(&merchant), Card::VISA, &email()).await;
+    }
+    let place = service.stop().await;
+    assert_eq!(place.number("SELECT count(*) FROM receipts"), 20);
+}
+
 #[tokio::test]
 async fn receipts_are_off_by_default_and_need_a_mail_server_and_a_key() {
     let service = Service::with(&[]).await;

@@ -202,7 +202,8 @@ CREATE TABLE mails (
     attempts bigint NOT NULL DEFAULT 0,
     due bigint NOT NULL DEFAULT 0 -- when the next attempt is made
 );
-CREATE INDEX mails_by_due ON mails (due, id);
+CREATE INDEX mails_to_sign_in ON mails (due, id) WHERE kind = 'sign_in';
+CREATE INDEX other_mails ON mails (due, id) WHERE kind <> 'sign_in';
 CREATE INDEX mails_of_members ON mails (merchant, "user");
 CREATE INDEX mails_of_users ON mails ("user", kind);
 

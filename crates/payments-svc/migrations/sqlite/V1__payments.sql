@@ -157,7 +157,8 @@ CREATE TABLE mails (
     attempts INTEGER NOT NULL DEFAULT 0,
     due INTEGER NOT NULL DEFAULT 0 -- when the next attempt is made
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX mails_by_due ON mails (due);
+CREATE INDEX mails_to_sign_in ON mails (due) WHERE kind = 'sign_in';
+CREATE INDEX other_mails ON mails (due) WHERE kind <> 'sign_in';
 CREATE INDEX mails_of_members ON mails (merchant, user);
 CREATE INDEX mails_of_users ON mails (user, kind);
 

@@ -1,5 +1,6 @@
 //! Receipts that payers get by mail.
 
+use common::limits::ClientAddress;
 use payments_domain::{Email, Id, Merchant, Movement, Step, Transaction, write::ReceiptRow};
 
 use super::{error::Error, payments::Payments};
@@ -30,9 +31,14 @@ impl MailedReceipt {
 
 impl Payments {
     /// Counts a receipt to an address. Whether it may be sent: an address that got too many
-    /// lately gets none.
-    pub(crate) fn may_send_receipt(&self, email: &Email) -> bool {
-        self.limits.count_receipt(email).is_ok()
+    /// lately gets none, and nobody sends many by test payments.
+    pub(crate) fn may_send_receipt(
+        &self,
+        merchant: &Merchant,
+        address: ClientAddress,
+        email: &Email,
+    ) -> bool {
+        self.limits.count_receipt(merchant.details.test, address, email).is_ok()
     }
 
     /// The receipt of a transaction. `None` if its link has ended.

@@ -12,6 +12,7 @@ use axum::{
 };
 use payments_domain::{Amount, Amounts, Currency, Money, Transaction, write::KeyedRequest};
 use sha2::{Digest as _, Sha256};
+use url::form_urlencoded::byte_serialize;
 
 use super::{
     form::Sent,
@@ -163,12 +164,19 @@ pub(super) async fn act(
 ) -> Result<Response, Error> {
     let kind = Kind::of(&kind).ok_or(app::Error::NotFound)?;
     let payment = at.payment(&payment).await?;
-    at.fresh(&format!("{}/{}", at.payment_path(&payment), kind.path()))?;
-    let (steps, amount) = body.read(|fields| {
+    let typed = body.read(|fields| {
         let steps = fields.required_number("steps", u32::try_from);
         let amount = fields.required_number("amount", Amount::new);
         Ok((steps?, amount?))
-    })?;
+    });
+    let mut back = format!("{}/{}", at.payment_path(&payment), kind.path());
+    if let Ok((_, amount)) = &typed {
+        // Without it, the form would show the most that can be moved.
+        let amount = money(&at, payment.currency, amount.minor());
+        back.extend(["?amount="].into_iter().chain(byte_serialize(amount.as_bytes())));
+    }
+    at.fresh(&back)?;
+    let (steps, amount) = typed?;
     let (user, merchant, minor) = (at.user(), at.merchant.id, amount.minor());
     let key = format!("desk {} {steps} {} {minor}", payment.id, kind.path());
     let request = Sha256::digest(&key).into();

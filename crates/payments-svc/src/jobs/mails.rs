@@ -28,6 +28,9 @@ pub(crate) struct Mails {
     pub(crate) mailer: Option<Mailer>,
 }
 
+/// How often due mails are read before the connection to the mail server is closed.
+const READS: u32 = 20;
+
 impl Mails {
     /// Sends mails until `stop` is cancelled. The job then finishes the current mail and
     /// records it, so that it is not sent again.
@@ -49,16 +52,22 @@ impl Mails {
 
     async fn round(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
         let Some(mailer) = &mut self.mailer else { return Ok(()) };
-        for (id, user) in self.store.due_mails().await? {
-            if stop.is_cancelled() {
+        for _ in 0..READS {
+            let due = self.store.due_mails().await?;
+            if due.is_empty() {
                 break;
             }
-            // Another replica may have taken it in the meantime.
-            let link = mailer.has_desk().then(|| Token::new(rand::random()));
-            if let Some(mail) = take(&self.store, (id, user), link.as_ref()).await?
-                && deliver(mailer, &mail, link.as_ref()).await
-            {
-                let _removed = self.store.write(Actor::SYSTEM, RemoveMail(id)).await?;
+            for (id, user) in due {
+                if stop.is_cancelled() {
+                    break;
+                }
+                // Another replica may have taken it in the meantime.
+                let link = mailer.has_desk().then(|| Token::new(rand::random()));
+                if let Some(mail) = take(&self.store, (id, user), link.as_ref()).await?
+                    && deliver(mailer, &mail, link.as_ref()).await
+                {
+                    let _removed = self.store.write(Actor::SYSTEM, RemoveMail(id)).await?;
+                }
             }
         }
         mailer.disconnect().await;

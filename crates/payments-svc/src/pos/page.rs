@@ -196,7 +196,7 @@ pub(super) async fn pay(
             else {
                 return Ok(card(&visit, typed.with_wrong_number()));
             };
-            let charge = Charge { receipt: typed.receipt(&payments, &visit), ..charge };
+            let charge = Charge { receipt: typed.receipt(&payments, &visit, address), ..charge };
             match payments.charge(charge, Some(visit.idempotency_key(form))).await {
                 Err(refused @ app::Error::RateLimited(_)) => {
                     rate_limited(&payments, &visit, refused).await
@@ -448,10 +448,16 @@ impl TypedCard {
     }
 
     /// Where the receipt goes. `None` if none is wanted, or the address got too many mails lately.
-    fn receipt(&self, payments: &Payments, visit: &Visit) -> Option<ReceiptAddress> {
+    fn receipt(
+        &self,
+        payments: &Payments,
+        visit: &Visit,
+        address: ClientAddress,
+    ) -> Option<ReceiptAddress> {
         let email = Email::new(self.email.as_deref()?).ok()?;
         let language = visit.language.code.to_owned();
-        payments.may_send_receipt(&email).then_some(ReceiptAddress { email, language })
+        let may_send = payments.may_send_receipt(&visit.merchant, address, &email);
+        may_send.then_some(ReceiptAddress { email, language })
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) const JOB_BATCH: i64 = 1000;
 /// [`JOB_BATCH`] as a parameter.
 pub(super) const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
+/// The maximum number of other mails that are read before mails to sign in are looked for again.
+const OTHER_MAILS: Param<'static> = Param::Int(50);
+
 /// The condition of a payment that a customer made, and whose card data is there.
 const ORIGINAL: &str =
     "WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring AND bin IS NOT NULL";
@@ -349,16 +352,17 @@ impl Store {
         self.query_all(&sql, &params, rows::unanswered).await
     }
 
-    /// Mails with a due attempt and their recipients, the longest overdue first: at most
-    /// [`JOB_BATCH`].
+    /// Mails with a due attempt and their recipients: those with which users sign in, and then at most
+    /// [`OTHER_MAILS`], the longest overdue first.
     pub(crate) async fn due_mails(&self) -> Result<Vec<(Id, Option<Id>)>, StoreError> {
-        let sql = "SELECT mails.id, \"user\" FROM mails LEFT JOIN users ON users.id = \"user\"
-                       LEFT JOIN receipts ON receipts.\"transaction\" = mails.object
-                   WHERE due <= $1 AND coalesce(users.email, receipts.email) IS NOT NULL
-                   ORDER BY due, mails.id LIMIT $2";
         let now = self.database_time().await?;
-        let params = [now.param(), LIMIT];
-        self.query_all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
+        let mut due = Vec::new();
+        for (kind, limit) in [("= 'sign_in'", LIMIT), ("<> 'sign_in'", OTHER_MAILS)] {
+            let params = [now.param(), limit];
+            let read = |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?));
+            due.extend(self.query_all(&due_mails(kind), &params, read).await?);
+        }
+        Ok(due)
     }
 
     /// Idempotency keys older than `age`, the oldest first: at most [`JOB_BATCH`]. Keys of payments
@@ -601,6 +605,17 @@ impl Store {
             Engine::Postgres(engine) => Ok(engine.read(statements, each).await?),
         }
     }
+}
+
+/// SQL of the mails of some kinds that are due at `$1`, at most `$2`.
+fn due_mails(kind: &str) -> String {
+    format!(
+        "SELECT mails.id, \"user\" FROM mails LEFT JOIN users ON users.id = \"user\"
+             LEFT JOIN receipts ON receipts.\"transaction\" = mails.object
+         WHERE due <= $1 AND mails.kind {kind}
+             AND coalesce(users.email, receipts.email) IS NOT NULL
+         ORDER BY due, mails.id LIMIT $2"
+    )
 }
 
 /// The transaction `$2`, and whether the app with the key `$1` may see it.

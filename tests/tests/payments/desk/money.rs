@@ -9,6 +9,7 @@ use blackbox::{
     process,
 };
 use futures_util::future::{join, join_all};
+use percent_encoding::percent_decode_str;
 use reqwest::Method;
 use tokio::time::{Duration, sleep, timeout};
 
@@ -99,6 +100,34 @@ async fn a_user_captures_refunds_and_releases() {
     let by_user = events.iter().filter(|event| event["actor"]["id"] == users[0]["id"]);
     assert_eq!(by_user.count(), 3, "{events:?}");
     service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn a_code_in_between_does_not_change_the_amount() {
+    let server = MailServer::start().await;
+    let service = start(&server).await;
+    let merchant = named(&service, "Corner shop").await;
+    let paid = merchant.pay("EUR", 3000).await;
+    paid.capture(3000).await;
+    let shown = Shown::of(&merchant, &paid);
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    let page = shown.ask(&mut browser, "refund", "5.50").await;
+    let place = service.stop().await;
+    place.change("UPDATE sessions SET verified = verified - 660000");
+    let service = place.start().await;
+    browser.desk = Browser::at(&service).desk;
+    let code = shown.confirm(&mut browser, "refund", &page).await.location.unwrap();
+    let next = code.strip_prefix("/code?next=").unwrap();
+    let next = percent_decode_str(next).decode_utf8().unwrap();
+    let place = service.stop().await;
+    place.change("UPDATE sessions SET verified = verified + 660000");
+    let service = place.start().await;
+    browser.desk = Browser::at(&service).desk;
+    let page = browser.get(&next).await;
+    assert!(page.status == 200 && page.text.contains("<dd>€5.50</dd>"), "{page:?}");
+    assert_eq!(shown.confirm(&mut browser, "refund", &page).await.status, 303);
+    let refunded = service.data().number("SELECT refunded FROM transactions");
+    assert_eq!(refunded, 550);
 }
 
 #[tokio::test]

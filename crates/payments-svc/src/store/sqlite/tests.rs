@@ -7,9 +7,9 @@ use common::{files::Files, progress::Progress, sql::Row as _, sqlite::LookUp};
 use jiff::civil::date;
 use payments_domain::{
     Account, AcquirerKey, AcquirerName, Actor, ApiKeyDetails, ApiKeyDigest, Authorization,
-    BalanceLine, CardOnFile, Challenge, Currency, Id, Merchant, Money, OutboxEntry, OutboxKind,
-    PageQuery, PayoutFormat, PayoutRequest, PayoutRun, QueuedEntry, Transaction, TransactionStatus,
-    TransactionTerms, TransactionVersion, UnansweredPayment, User,
+    BalanceLine, CardOnFile, Challenge, Currency, Id, MailKind, Merchant, Money, OutboxEntry,
+    OutboxKind, PageQuery, PayoutFormat, PayoutRequest, PayoutRun, QueuedEntry, Transaction,
+    TransactionStatus, TransactionTerms, TransactionVersion, UnansweredPayment, User,
     actions::{ClosePayoutRun, CreateApp, OpenPayoutRun, PayOut},
     write::{
         Action, ApiKeyRow, Batch, Changes, DisputeRow, KeyRow, KeyState, LineRow, MailRow, Needs,
@@ -320,6 +320,10 @@ async fn jobs_find_their_pending_work() {
     assert!(store.old_keys(Duration::from_secs(3600)).await.unwrap().is_empty());
 
     let mut due = store.due_mails().await.unwrap();
+    let is_other = |&(id, _): &(Id, Option<Id>)| tables.mails[&id].kind != MailKind::SignIn;
+    assert!(
+        due.is_sorted_by_key(is_other) && due.iter().any(is_other) && !due.iter().all(is_other)
+    );
     due.sort();
     let has_address = |row: &&MailRow| {
         row.user.is_some_and(|user| tables.users.contains_key(&user))
