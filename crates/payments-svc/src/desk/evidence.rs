@@ -50,11 +50,17 @@ pub(super) fn page(dispute: Id) -> String {
 }
 
 pub(super) async fn show(at: AtMerchant, Ids([dispute]): Ids<1>) -> Result<Response, Error> {
-    show_with(&at, dispute, None).await
+    show_with(&at, dispute, None, false).await
 }
 
-/// `wrong`: a text that was not accepted, or whose files were not.
-async fn show_with(at: &AtMerchant, dispute: Id, wrong: Option<&str>) -> Result<Response, Error> {
+/// `typed`: the text that the user has sent, or else the saved one is shown. `is_wrong`: it or a file was
+/// not accepted.
+async fn show_with(
+    at: &AtMerchant,
+    dispute: Id,
+    typed: Option<&str>,
+    is_wrong: bool,
+) -> Result<Response, Error> {
     let payments = at.payments();
     let row = payments.dispute_of_merchant(at.merchant.id, dispute).await?;
     let payment = payments.transaction_of_merchant(at.merchant.id, row.transaction).await?;
@@ -63,8 +69,8 @@ async fn show_with(at: &AtMerchant, dispute: Id, wrong: Option<&str>) -> Result<
         evidence => Some(evidence?),
     };
     let saved = evidence.as_ref().map_or("", |evidence| evidence.text.as_str());
-    let text = row.require_answerable(now()).is_ok().then(|| wrong.unwrap_or(saved));
-    let (shown, is_wrong) = (&Shown::new(at, (row, payment.currency)), wrong.is_some());
+    let text = row.require_answerable(now()).is_ok().then(|| typed.unwrap_or(saved));
+    let shown = &Shown::new(at, (row, payment.currency));
     let status = if is_wrong { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     let evidence = evidence.as_ref();
     Ok(view::page(status, &DisputePage { at, shown, evidence, text, is_wrong }))
@@ -77,7 +83,8 @@ pub(super) async fn save(
 ) -> Result<Response, Error> {
     let row = at.payments().dispute_of_merchant(at.merchant.id, dispute).await?;
     let upload = match body {
-        Err(Error::TooLarge { .. }) => return show_with(&at, dispute, Some("")).await,
+        // The text is lost. An empty one would replace the saved text next time.
+        Err(Error::TooLarge { .. }) => return show_with(&at, dispute, None, true).await,
         upload => upload?,
     };
     let DisputeRow { merchant, transaction, .. } = row;
@@ -89,7 +96,7 @@ pub(super) async fn save(
         Err(wrong) => Err(wrong.into()),
     };
     match saved {
-        Err(app::Error::Invalid(_)) => show_with(&at, dispute, Some(&upload.text())).await,
+        Err(app::Error::Invalid(_)) => show_with(&at, dispute, Some(&upload.text()), true).await,
         saved => {
             saved?;
             Ok(at.at_merchant(&page(dispute)))

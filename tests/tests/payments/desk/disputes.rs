@@ -61,6 +61,8 @@ async fn a_user_saves_and_submits_evidence() {
     assert_eq!((saved.status, saved.location.as_deref()), (303, Some(&*path)));
     let page = browser.get(&path).await.text;
     assert!(page.contains("my text</textarea>"), "{page}");
+    let large = browser.upload(&path, form(Some("other"), &[("a.pdf", &huge)])).await.text;
+    assert!(large.contains("my text</textarea>"), "{large}");
     let link = page.split("href=\"").find(|rest| rest.contains(">a.pdf</a>")).unwrap();
     let file = link.split('"').next().unwrap().to_owned();
     assert!(file.starts_with(&format!("{path}/files/")), "{page}");
