@@ -4,11 +4,7 @@ use common::{
     control::{self, CommandError, Order, OrderError},
     exit::USAGE,
 };
-use payments_domain::{
-    Actor, Id, MAX_PAGE_SIZE, Name, PageQuery,
-    actions::{CreateApiKey, DeleteApiKey},
-    write::Rejection,
-};
+use payments_domain::{Actor, Id, Name, actions::CreateApiKey, write::Rejection};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -43,33 +39,14 @@ impl Order<Store> for NewKey {
         let Self { app, name, replace } = self;
         let name = name.map(|name| Name::new(&name)).transpose();
         let name = name.map_err(|error| OrderError::of(USAGE, &error))?;
-        let others = PageQuery { limit: MAX_PAGE_SIZE, before: None, after: None };
-        let others = if replace { store.clone().api_keys(app, others).await? } else { Vec::new() };
-        let mut others: Vec<Id> = others.into_iter().map(|key| key.id).collect();
-        // An app always has a key, and its number of keys is limited.
-        let last = others.pop();
-        for key in others {
-            delete(store, app, key).await?;
-        }
         let key = new_api_key();
-        match store.write(Actor::OPERATOR, CreateApiKey { app, name, digest: key.digest() }).await?
-        {
+        let action = CreateApiKey { app, name, digest: key.digest(), replace };
+        match store.write(Actor::OPERATOR, action).await? {
             Err(Rejection::NotFound) => {
                 return Err(OrderError::new(USAGE, format!("there is no app {app}")));
             }
             created => drop(created.map_err(|rejection| OrderError::of(USAGE, &rejection))?),
         }
-        if let Some(last) = last {
-            delete(store, app, last).await?;
-        }
         Ok(key.expose().to_owned())
-    }
-}
-
-/// Deletes a key, unless its owner was faster.
-async fn delete(store: &Store, app: Id, key: Id) -> Result<(), OrderError> {
-    match store.write(Actor::OPERATOR, DeleteApiKey { app, key }).await? {
-        Err(Rejection::NotFound) => Ok(()),
-        deleted => deleted.map_err(|rejection| OrderError::of(USAGE, &rejection)),
     }
 }

@@ -138,7 +138,7 @@ const APPS: Kinds = &[
     (2, advance_clock),
     (2, |it| {
         let (app, digest) = (it.one(&it.tables.apps, 2), ApiKeyDigest::of(&it.unique));
-        it.keyed(CreateApiKey { app, name: it.name(), digest })
+        it.keyed(CreateApiKey { app, name: it.name(), digest, replace: it.second < 30 })
     }),
     (2, |it| {
         let (app, key) = (it.one(&it.tables.apps, 2), it.other(&it.tables.api_keys, 6));

@@ -204,7 +204,8 @@ pub(super) async fn create(form: AppForm) -> Result<Response, Error> {
     let random = form.random().first_chunk().copied().unwrap_or_default();
     let secret = Builder::from_random_bytes(random).into_uuid().to_string();
     let new = ApiKey::new(secret.into());
-    let written = form.write(CreateApiKey { app: app.id, name, digest: new.digest() }).await;
+    let action = CreateApiKey { app: app.id, name, digest: new.digest(), replace: false };
+    let written = form.write(action).await;
     if let Err(app::Error::Invalid(_)) = written {
         return refused(language.too_many_keys()).await;
     }

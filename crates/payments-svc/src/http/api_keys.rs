@@ -25,7 +25,7 @@ pub(super) async fn create(Caller(caller): Caller, request: Once) -> Result<Resp
     let new = new_api_key();
     let created = request.write(caller.access(None), |body| {
         let name = body.read(|fields| fields.optional("name", Name::new))?;
-        Ok(CreateApiKey { app: caller.app.id, name, digest: new.digest() })
+        Ok(CreateApiKey { app: caller.app.id, name, digest: new.digest(), replace: false })
     });
     let Written { outcome: details, is_replayed } = created.await?;
     let key = (!is_replayed).then_some(&new);

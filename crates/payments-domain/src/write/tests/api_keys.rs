@@ -23,7 +23,7 @@ impl Keys {
     fn create(&mut self, name: &str) -> Result<Id, Rejection> {
         let (app, digest) = (self.app, ApiKeyDigest::of(name));
         let name = Some(Name::new(name).unwrap());
-        let answer = self.run.execute(CreateApiKey { app, name, digest })?;
+        let answer = self.run.execute(CreateApiKey { app, name, digest, replace: false })?;
         let Answer::Executed(outcome) = answer else { panic!("{answer:?}") };
         let created: Box<dyn Any> = outcome;
         Ok(created.downcast::<ApiKeyDetails>().unwrap().id)
@@ -61,6 +61,19 @@ fn an_app_has_a_limited_number_of_keys() {
     assert!(keys.delete(keys.app).is_ok());
     assert!(keys.create("one more").is_ok());
     assert_eq!(keys.ids().len(), MAX_API_KEYS);
+}
+
+#[test]
+fn a_key_can_replace_even_the_most_keys() {
+    let mut keys = Keys::new();
+    for number in 1..MAX_API_KEYS {
+        keys.create(&number.to_string()).unwrap();
+    }
+    let (app, digest) = (keys.app, ApiKeyDigest::of("only"));
+    let action = CreateApiKey { app, name: None, digest, replace: true };
+    assert!(keys.run.execute(action).is_ok());
+    let rows: Vec<_> = keys.run.tables.api_keys.values().filter(|row| row.app == app).collect();
+    assert!(rows.len() == 1 && rows[0].digest == digest, "{rows:?}");
 }
 
 #[test]
