@@ -200,17 +200,12 @@ async fn the_watch_limit_is_per_client_and_survives_restarts() {
     assert_eq!(client.socket().await.next_push().await, objects[1]);
 }
 
-/// The median duration of watching and unwatching a pattern.
+/// The duration of watching and unwatching a pattern.
 async fn toggling(client: &Client, pattern: &Key) -> Duration {
-    let mut times = Vec::new();
-    for _ in 0..21 {
-        let begun = Instant::now();
-        client.watch(pattern).await;
-        client.unwatch(pattern).await;
-        times.push(begun.elapsed());
-    }
-    times.sort();
-    times[times.len() / 2]
+    let begun = Instant::now();
+    client.watch(pattern).await;
+    client.unwatch(pattern).await;
+    begun.elapsed()
 }
 
 #[tokio::test]
@@ -224,8 +219,12 @@ async fn many_ended_watches_do_not_slow_down_watching() {
     assert_eq!(place.change(ended), 300_000);
     let service = place.start().await;
     let client = client.at(&service);
-    let fresh = toggling(&client, &Key::fresh()).await;
-    let toggled = toggling(&client, &pattern).await;
+    // The shortest times, of turns beside each other: the machine may be busy for a while.
+    let (mut fresh, mut toggled) = (Duration::MAX, Duration::MAX);
+    for _ in 0..21 {
+        fresh = fresh.min(toggling(&client, &Key::fresh()).await);
+        toggled = toggled.min(toggling(&client, &pattern).await);
+    }
     assert!(toggled < fresh * 3 + Duration::from_millis(5), "{toggled:?} instead of {fresh:?}");
 }
 
