@@ -46,7 +46,7 @@ use tokio::{
 };
 
 use crate::{
-    domain::{AccessRules, ClientId, Offset, Pattern, Record, Revision},
+    domain::{AccessRules, ClientId, Offset, Pattern, Record, Revision, Watches},
     lock::{Mutex, MutexGuard},
     store::{Feed, FeedItem, Store, StoreError},
 };
@@ -208,8 +208,11 @@ impl Hub {
         stream: &Stream,
     ) -> Result<Subscriber, StoreError> {
         loop {
-            let known = self.store.client(client).await?;
+            let mut known = self.store.client(client).await?;
             let newest = known.revision;
+            if stream.pattern.is_some() {
+                known.watches = Watches::default();
+            }
             // The watches wait, too, and many clients may connect at the same time.
             let waiting = self.watch_memory.take(known.watches.bytes());
             let waiting = waiting.ok_or(StoreError::NoWatchMemory)?;
