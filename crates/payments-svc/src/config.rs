@@ -440,8 +440,8 @@ pub(crate) struct Config {
         value_parser = duration)]
     pub(crate) comparison_interval: Duration,
 
-    /// Captures, refunds, voids, reversals and answers to disputes sent to an acquirer at the same
-    /// time: 1 to 512
+    /// Captures, refunds, voids, reversals and accepted disputes sent to an acquirer at the same time,
+    /// beside one evidence: 1 to 512
     #[arg(long, env = "PAYMENTS_OUTBOX_CONCURRENCY", default_value = "32",
           value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) outbox_concurrency: u16,

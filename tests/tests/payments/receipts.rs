@@ -10,7 +10,7 @@ use blackbox::{
 };
 use reqwest::Response;
 use serde_json::Value;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// A service that sends receipts through this mail server, and logs everything, except the
 /// statements of the database driver.
@@ -202,11 +202,15 @@ async fn of_test_payments_a_client_address_gets_few_receipts() {
     let server = MailServer::start().await;
     let service = place(&server).start().await;
     let merchant = service.merchant().await;
-    for _ in 0..21 {
+    let begun = Instant::now();
+    for _ in 0..30 {
         pay(&service, &Link::to(&merchant), Card::VISA, &email()).await;
     }
+    // One more is allowed each 45 s.
+    let more = i64::try_from(begun.elapsed().as_secs() / 45).unwrap();
     let place = service.stop().await;
-    assert_eq!(place.number("SELECT count(*) FROM receipts"), 20);
+    let receipts = place.number("SELECT count(*) FROM receipts");
+    assert!((20..=(20 + more).min(29)).contains(&receipts), "{receipts}");
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ impl Mails {
         let Some(mailer) = &mut self.mailer else { return Ok(()) };
         for _ in 0..READS {
             let due = self.store.due_mails().await?;
-            if due.is_empty() {
+            if due.is_empty() || stop.is_cancelled() {
                 break;
             }
             for (id, user) in due {

@@ -115,7 +115,7 @@ impl Outbox {
                 queue.forget_waiting();
                 (holds, after) = (recent_holds, Id::MIN);
             }
-            if queue.count() < READ_BELOW {
+            if queue.count().saturating_sub(with_evidence) < READ_BELOW {
                 after = self.read(&mut queue, (after, read_at), &mut report).await?;
             }
             let mut refused = Vec::new();

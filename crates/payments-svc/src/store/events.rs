@@ -198,7 +198,7 @@ impl Store {
             let sql = filter.nearest(forward);
             let events = self.query_all(&sql, &params, LoadedEvent::of_row).await?;
             let is_full = u32::try_from(events.len()) == Ok(limit);
-            if is_full || self.query_one(&BEYOND_NEAREST, &range, |_| Ok(())).await?.is_none() {
+            if is_full || self.query_all(&BEYOND_NEAREST, &range, |_| Ok(())).await?.is_empty() {
                 return Ok(events);
             }
         }

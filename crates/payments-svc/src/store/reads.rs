@@ -469,9 +469,14 @@ impl Store {
         &self,
         transaction: Id,
     ) -> Result<Option<Timestamp>, StoreError> {
+        // Only payouts may have been held before it.
         let sql = "SELECT holds.created FROM transactions
                    JOIN holds ON holds.merchant = transactions.merchant
-                   WHERE transactions.id = $1 AND NOT payments
+                   WHERE transactions.id = $1 AND NOT payments AND (
+                       SELECT before.payments FROM holds AS before
+                       WHERE before.merchant = holds.merchant AND before.id < holds.id
+                       ORDER BY before.id DESC LIMIT 1
+                   )
                    ORDER BY holds.id DESC LIMIT 1";
         self.query_one(sql, &[transaction.param()], |columns| columns.read()).await
     }
@@ -647,6 +652,12 @@ mod tests {
         ] {
             let plan = plan(&database(), sql);
             assert!(plan.len() == 1 && plan[0].ends_with(index), "{plan:?}");
+        }
+        for (kind, index) in [("= 'sign_in'", "mails_to_sign_in"), ("<> 'sign_in'", "other_mails")]
+        {
+            let plan = plan(&database(), &due_mails(kind));
+            assert_eq!(plan[0], format!("SEARCH mails USING INDEX {index} (due<?)"));
+            assert!(plan[1..].iter().all(|step| step.starts_with("SEARCH")), "{plan:?}");
         }
     }
 }
