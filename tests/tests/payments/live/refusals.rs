@@ -3,7 +3,10 @@
 use blackbox::payments::{Acquirer as Notifier, Refusal as _, Transaction, minimal};
 use serde_json::{Value, json};
 
-use super::Live;
+use super::{
+    Live,
+    standing::{hold, release},
+};
 use crate::payouts::{DANISH, age, pay_out, payouts_of, transfers};
 
 async fn refuse(live: &Live, kind: &str) {
@@ -171,6 +174,9 @@ async fn an_entry_that_fails_for_three_days_is_given_up() {
     let key = "for days";
     let path = paid.path_of(blackbox::payments::Move::Capture);
     let _ = live.merchant.app.post_once(key, &path, &json!({ "amount": 1000 })).await.expect(201);
+    // The days go on while only payouts are held.
+    hold(live.service.data(), &live.merchant, &["--payouts"]).await;
+    release(live.service.data(), &live.merchant).await;
     let Live { acquirer, service, merchant } = live;
     let stopped = service.stop().await;
     // The first four bytes of an ID are its second.

@@ -31,7 +31,7 @@ pub(crate) async fn run(place: &Stopped, arguments: &[&str]) -> String {
     printed
 }
 
-async fn hold(place: &Stopped, merchant: &Merchant, options: &[&str]) -> String {
+pub(crate) async fn hold(place: &Stopped, merchant: &Merchant, options: &[&str]) -> String {
     let arguments = [&["hold", merchant.id.as_str(), "--reason", "stolen cards"], options].concat();
     run(place, &arguments).await
 }
