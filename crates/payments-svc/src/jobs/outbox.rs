@@ -27,8 +27,9 @@ use crate::{
     store::{Store, StoreError, now},
 };
 
-/// While fewer entries are in memory, the next ones are read: at most 2,000 more. It is more than
-/// twice the number that is sent at once, so that the next ones are there when all these have ended.
+/// While fewer entries are in memory, beside as many with evidence on their way, the next ones are
+/// read: at most 2,000 more. It is more than twice the number that is sent at once, so that the next
+/// ones are there when all these have ended.
 const READ_BELOW: usize = 1500;
 
 /// Results are recorded together: after this time, or if there are [`MAX_REPORT`].
@@ -115,7 +116,7 @@ impl Outbox {
                 queue.forget_waiting();
                 (holds, after) = (recent_holds, Id::MIN);
             }
-            if queue.count().saturating_sub(with_evidence) < READ_BELOW {
+            if queue.count().saturating_sub(with_evidence.min(READ_BELOW)) < READ_BELOW {
                 after = self.read(&mut queue, (after, read_at), &mut report).await?;
             }
             let mut refused = Vec::new();
