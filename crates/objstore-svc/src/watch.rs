@@ -163,7 +163,7 @@ impl Hub {
                 FeedItem::Missed(revision) => {
                     tracing::warn!(revision, "changes were missed; closing all sockets");
                     let epoch = self.store.epoch().id;
-                    wake(self.state().start_over(epoch, revision));
+                    self.state().start_over(epoch, revision);
                     self.dispatched.send_replace(Some(revision));
                 }
             }

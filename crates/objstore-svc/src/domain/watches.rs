@@ -121,7 +121,7 @@ impl Watches {
         self.bytes
     }
 
-    /// Those of the ended watches.
+    /// The part of [`Self::bytes`] that the ended watches take.
     pub(crate) fn ended_bytes(&self) -> usize {
         self.ends.iter().map(|(_, pattern)| bytes_of(pattern)).sum()
     }

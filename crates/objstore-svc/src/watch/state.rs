@@ -276,17 +276,16 @@ impl State {
 
     /// Continues after `revision`, although records up to it are missing. Watches may have begun
     /// and ended in these records, so all sockets are lost, and no record reaches their clients.
-    /// The clients reconnect, and are read from the store again. Returns the sockets to wake.
-    pub(super) fn start_over(&mut self, epoch: EpochId, revision: Revision) -> Vec<Arc<Notify>> {
+    /// The clients reconnect, and are read from the store again.
+    pub(super) fn start_over(&mut self, epoch: EpochId, revision: Revision) {
         self.ring = Ring::new(epoch, revision);
         self.adopted = AdoptedRules::default();
         self.index.clear();
         self.shapes = [0; 8];
         self.slots.clear();
         for (_, socket) in &mut self.sockets {
-            socket.lost = true;
+            socket.lose();
         }
-        self.sockets.iter().map(|(_, socket)| Arc::clone(&socket.wake)).collect()
     }
 
     fn queue(&mut self, record: &Record, key: &Key, woken: &mut Vec<Arc<Notify>>) -> usize {
@@ -626,7 +625,7 @@ impl Socket {
         self.queue.push_back(revision);
     }
 
-    /// Has the socket closed.
+    /// Makes the socket close.
     fn lose(&mut self) {
         self.lost = true;
         self.wake.notify_one();

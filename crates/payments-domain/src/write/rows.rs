@@ -759,7 +759,8 @@ impl LineRow {
 }
 
 row! {
-    /// What a merchant has captured, and captured less refunded, in a day in UTC: sums of counted lines.
+    /// What a merchant has captured, and captured less refunded, in a day in UTC: sums of counted
+    /// lines.
     #[derive(Copy)]
     pub struct DayTotal in "day_totals" {
         key {

@@ -53,8 +53,8 @@ pub(super) async fn show(at: AtMerchant, Ids([dispute]): Ids<1>) -> Result<Respo
     show_with(&at, dispute, None, false).await
 }
 
-/// `typed`: the text that the user has sent, or else the saved one is shown. `is_wrong`: it or a file was
-/// not accepted.
+/// `typed`: the text that the user has sent; without it, the saved one is shown. `is_wrong`: the text
+/// or a file was not accepted.
 async fn show_with(
     at: &AtMerchant,
     dispute: Id,

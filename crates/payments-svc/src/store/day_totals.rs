@@ -24,7 +24,7 @@ const LINES_TO_COUNT: &str = "lines WHERE id > $1 AND id <= $2 ORDER BY id LIMIT
 
 /// What the captures of the merchant `$1` since `since` have added to its balance, in one statement.
 /// A refusal of a capture counts at once, like a refund: its capture may be older. No line since then
-/// has an ID below `first`. Of the first day it reads the lines: a million of them takes 0.3 s.
+/// has an ID below `first`. Of the first day it reads the lines: a million of them takes 0.4 s.
 pub(super) fn captured_since(first: &str, since: &str) -> String {
     let day = format!("(CAST({since} AS bigint) / {DAY})", DAY = DayTotal::DAY);
     let lines = |condition: &str| {
@@ -76,7 +76,8 @@ impl Store {
         Ok((!lines.is_empty()).then_some((cursor, lines)))
     }
 
-    /// What a merchant has captured less what it has refunded since a day, by day. Days without a line are left out.
+    /// What a merchant has captured less what it has refunded since a day, by day. Days without a line
+    /// are left out.
     pub(crate) async fn day_totals(
         &self,
         merchant: Id,

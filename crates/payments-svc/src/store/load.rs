@@ -141,7 +141,8 @@ pub(super) const LOCKED: [Query; 6] = [
         select: || {
             format!(
                 "SELECT transactions.id, transactions.merchant, transactions.test, acquirer,
-                     transactions.descriptor, transactions.currency, steps, merchants.currency, error IS NULL, {}, {}, {}
+                     transactions.descriptor, transactions.currency, steps, merchants.currency,
+                     error IS NULL, {}, {}, {}
                  FROM transactions JOIN merchants ON merchants.id = transactions.merchant",
                 Pricing::of("merchants"),
                 Amounts::of("transactions"),

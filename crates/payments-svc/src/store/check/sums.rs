@@ -24,6 +24,7 @@ const LINES: &str = "SELECT merchant, CAST(sum(balance) AS bigint) FROM lines
      WHERE id BETWEEN $1 AND $2 GROUP BY merchant";
 const STORED_BALANCES: &str =
     "SELECT merchant, CAST(sum(balance) AS bigint) FROM balances GROUP BY merchant";
+const STORED_TOTALS: &str = "SELECT merchant, day, amount, captured FROM day_totals";
 
 fn counted_lines() -> String {
     format!(
@@ -34,7 +35,6 @@ fn counted_lines() -> String {
         DAY = DayTotal::DAY
     )
 }
-const STORED_TOTALS: &str = "SELECT merchant, day, amount, captured FROM day_totals";
 
 #[derive(Debug)]
 pub(super) struct Sums {
