@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{EventType, LineKind, Mail};
+use crate::{EventType, LineKind, Mail, Movement};
 
 mod api_keys;
 mod evidence;
@@ -166,6 +166,15 @@ fn a_refund_is_reversed_after_a_dispute_won_in_its_batch() {
     run.write(&[spec(decide_dispute, 0, 252), spec(refuse_or_alert, 2, 255)], 0);
     let reversed = |row: &&StepRow| row.reverses == Some(2);
     assert_eq!(run.tables.trail.values().filter(reversed).count(), 1);
+}
+
+#[test]
+fn two_refunds_of_a_batch_load_the_captures_of_both() {
+    let mut run = BatchTester::new();
+    let refund = WriteSpec { kind: refund, choice: 1, second: 0, amount: 300, key: None };
+    run.write(&[refund, refund], 0);
+    let refunds = run.tables.trail.values().filter(|row| row.step.movement == Movement::Refund);
+    assert_eq!(refunds.count(), 2);
 }
 
 proptest! {
