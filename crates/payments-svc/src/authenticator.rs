@@ -81,14 +81,29 @@ impl DeskKey {
 
     /// The key that signs links to receipts.
     pub(crate) fn for_receipts(&self) -> hmac::Key {
-        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &*self.0), b"receipt links");
-        hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
+        derived(&self.hmac(), b"receipt links")
+    }
+
+    /// The secret of the session that a browser begins with a link: the same for each request.
+    pub(crate) fn session(&self, link: &Token, browser: &Token) -> Token {
+        let of_link = derived(&derived(&self.hmac(), b"sessions"), link.expose().as_bytes());
+        let mut secret = [0; 32];
+        secret.copy_from_slice(hmac::sign(&of_link, browser.expose().as_bytes()).as_ref());
+        Token::new(secret)
+    }
+
+    fn hmac(&self) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, &*self.0)
     }
 
     fn cipher(&self) -> Result<LessSafeKey, NotSealedHere> {
         let key = UnboundKey::new(&CHACHA20_POLY1305, &*self.0);
         key.map(LessSafeKey::new).map_err(|_| NotSealedHere)
     }
+}
+
+fn derived(key: &hmac::Key, purpose: &[u8]) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(key, purpose).as_ref())
 }
 
 /// The secret of an authenticator.
@@ -211,6 +226,25 @@ mod tests {
         }
         for wrong in ["", "00", &KEY[1..], &KEY.replace('a', "g")] {
             assert!(key(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_session_depends_on_the_key_the_link_and_the_browser() {
+        let (own, other) = (key(KEY).unwrap(), key(&KEY.replace('1', "2")).unwrap());
+        let session = |key: &DeskKey, link: &str, browser: &str| {
+            key.session(&Token::sent(link), &Token::sent(browser)).expose().to_owned()
+        };
+        let first = session(&own, "link", "browser");
+        assert_eq!((first.len(), &first), (64, &session(&own, "link", "browser")));
+        for (key, link, browser) in [
+            (&other, "link", "browser"),
+            (&own, "link2", "browser"),
+            (&own, "link", "browser2"),
+            (&own, "linkb", "rowser"),
+            (&own, "browser", "link"),
+        ] {
+            assert_ne!(session(key, link, browser), first, "{link} {browser}");
         }
     }
 

@@ -10,6 +10,7 @@ use payments_domain::{
 };
 
 use super::{error::Error, payments::Payments};
+use crate::authenticator::DeskKey;
 
 /// A use of a session is recorded if the last one is older than this.
 const USE_INTERVAL: jiff::SignedDuration = jiff::SignedDuration::from_mins(1);
@@ -94,22 +95,35 @@ impl Payments {
     }
 
     /// Uses a link, once: begins a session, and accepts the invitation of the link. A link of the
-    /// operator accepts all invitations. Returns the secret of the session.
+    /// operator accepts all invitations. Returns the secret of the session. A browser that repeats
+    /// the request gets the same one: at a double click, it may never see the first answer.
     pub(crate) async fn sign_in(
         &self,
         token: &Token,
-        browser: TokenDigest,
+        browser: &Token,
+        key: &DeskKey,
     ) -> Result<Token, Error> {
-        let row = self.row::<SignInLinkRow>(&token.digest()).await?.ok_or(Error::NotFound)?;
-        let SignInLinkRow { digest: link, user, merchant, kind, .. } = row;
+        let session = key.session(token, browser);
+        match self.use_link(token.digest(), browser.digest(), session.digest()).await {
+            Err(Error::NotFound) if self.signed_in(&session).await?.is_some() => Ok(session),
+            used => used.map(|()| session),
+        }
+    }
+
+    async fn use_link(
+        &self,
+        link: TokenDigest,
+        browser: TokenDigest,
+        session: TokenDigest,
+    ) -> Result<(), Error> {
+        let row = self.row::<SignInLinkRow>(&link).await?.ok_or(Error::NotFound)?;
+        let SignInLinkRow { user, merchant, kind, .. } = row;
         let accepts = match kind {
             LinkKind::Operator => self.store.invited_to(user).await?,
             LinkKind::Invitation | LinkKind::SignIn => merchant.into_iter().collect(),
         };
-        let session = Token::new(rand::random());
-        let action = SignIn { user, link, browser, session: session.digest(), accepts };
-        self.write(Actor::user(user), action).await?;
-        Ok(session)
+        let action = SignIn { user, link, browser, session, accepts };
+        self.write(Actor::user(user), action).await
     }
 
     /// The user of a session. `None` if the session has ended, or the user is a member of no

@@ -74,8 +74,9 @@ impl Browser {
     }
 }
 
-pub(super) async fn form(at: Visitor) -> Response {
-    view::page(StatusCode::OK, &SignInPage { at: &at, wrong: None })
+/// Gives the browser its cookie: two quick requests for links come from one browser.
+pub(super) async fn form(at: Visitor, browser: Browser) -> Response {
+    browser.remember(&at, view::page(StatusCode::OK, &SignInPage { at: &at, wrong: None }))
 }
 
 /// Sends a link, if the address belongs to a user. The answer is the same for all addresses.
@@ -116,8 +117,8 @@ pub(super) async fn use_link(
     browser: Browser,
     Path(token): Path<String>,
 ) -> Result<Response, Error> {
-    let session = at.desk.payments.sign_in(&Token::sent(&token), browser.0.digest()).await;
-    let session = session.map_err(broken)?;
+    let (payments, key) = (&at.desk.payments, &at.desk.settings.key);
+    let session = payments.sign_in(&Token::sent(&token), &browser.0, key).await.map_err(broken)?;
     Ok(at.set_session(Some(&session), at.redirect("")))
 }
 
