@@ -379,6 +379,30 @@ async fn come_back(service: &Service, url: &str) -> String {
 }
 
 #[tokio::test]
+async fn a_fact_about_an_undecided_payment_delays_no_other() {
+    let (stripe, service, merchant) = shop_with(&[("PAYMENTS_FACTS_INTERVAL", "1s")]).await;
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    let (_, bank) = challenged(&service, &merchant).await;
+    let mut intents = stripe.payment_intents();
+    intents.sort_by_key(|intent| intent["status"] != "requires_action");
+    for intent in &intents {
+        stripe.warn_of_fraud(intent["id"].as_str().unwrap(), "made_with_stolen_card");
+    }
+    let path = format!("/frauds?limit=9&filter[merchantId]={}", merchant.id);
+    let frauds = async |count: usize| {
+        until(async || {
+            let frauds = merchant.app.list(&path).await;
+            (frauds.len() == count).then_some(frauds)
+        })
+        .await
+    };
+    assert_eq!(frauds(1).await[0]["transactionId"], paid.id);
+    let back = stripe.authenticate(&bank, true).await;
+    come_back(&service, &back).await;
+    frauds(2).await;
+}
+
+#[tokio::test]
 async fn the_customer_answers_3_d_secure_at_the_bank() {
     let (stripe, service, merchant) = shop().await;
     for (success, tds, error) in [(true, "full", Value::Null), (false, "none", json!(31))] {

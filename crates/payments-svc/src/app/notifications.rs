@@ -65,6 +65,23 @@ pub(crate) enum FactsError {
     Store(#[from] StoreError),
 }
 
+/// Keeps the first error, so that the next fact is booked; but without the store, none can be.
+fn postpone(
+    booked: Result<(), NotificationError>,
+    unbooked: &mut Option<NotificationError>,
+) -> Result<(), StoreError> {
+    match booked {
+        Ok(()) => {}
+        Err(NotificationError::Store(error)) => return Err(error),
+        Err(error) => drop(unbooked.get_or_insert(error)),
+    }
+    Ok(())
+}
+
+fn all_booked(unbooked: Option<NotificationError>) -> Result<(), FactsError> {
+    unbooked.map_or(Ok(()), |error| Err(error.into()))
+}
+
 /// What became of the reports of acquirers.
 pub(crate) struct ReportMetrics {
     /// By acquirer and reason.
@@ -192,16 +209,19 @@ impl Payments {
     ) -> Result<(), FactsError> {
         let position: Option<FactsPosition> = self.store.row(&acquirer).await?;
         let mut last = position.and_then(|position| position.fact);
+        let mut unbooked = None;
         loop {
             let question = self.question(min_age);
             let Facts { facts, has_more } =
                 self.acquirers.facts(acquirer, last.as_ref(), question).await?;
-            let Some(newest) = facts.last().map(|fact| fact.id.clone()) else { return Ok(()) };
-            self.book_all(acquirer, facts).await?;
-            last = Some(newest);
-            self.save_position(acquirer, last.clone(), None).await?;
-            if !has_more {
-                return Ok(());
+            last = facts.last().map(|fact| fact.id.clone());
+            let is_end = last.is_none() || !has_more;
+            let done = self.book_all(acquirer, facts, &mut unbooked).await?;
+            if done.is_some() {
+                self.save_position(acquirer, done, None).await?;
+            }
+            if is_end {
+                return all_booked(unbooked);
             }
         }
     }
@@ -219,20 +239,24 @@ impl Payments {
         if now.duration_since(compared) < SignedDuration::try_from(interval).unwrap_or_default() {
             return Ok(());
         }
+        let mut unbooked = None;
         for kind in ObjectKind::ALL {
-            self.compare_objects(acquirer, kind).await?;
+            self.compare_objects(acquirer, kind, &mut unbooked).await?;
         }
-        self.end_authorizations(acquirer, now).await?;
+        self.end_authorizations(acquirer, now, &mut unbooked).await?;
+        all_booked(unbooked)?;
         self.save_position(acquirer, None, Some(now)).await?;
         let read = self.report_metrics.compared.with_label_values(&[acquirer.name()]);
         read.set(now.as_second());
         Ok(())
     }
 
+    /// See [`Self::book_all`] for `unbooked`.
     async fn compare_objects(
         &self,
         acquirer: AcquirerName,
         kind: ObjectKind,
+        unbooked: &mut Option<NotificationError>,
     ) -> Result<(), FactsError> {
         let mut last = None;
         loop {
@@ -240,7 +264,7 @@ impl Payments {
             let Facts { facts, has_more } =
                 self.acquirers.objects(acquirer, kind, last.as_ref(), question).await?;
             last = facts.last().map(|fact| fact.id.clone());
-            self.book_all(acquirer, facts).await?;
+            self.book_all(acquirer, facts, unbooked).await?;
             if last.is_none() || !has_more {
                 return Ok(());
             }
@@ -252,6 +276,7 @@ impl Payments {
         &self,
         acquirer: AcquirerName,
         now: Timestamp,
+        unbooked: &mut Option<NotificationError>,
     ) -> Result<(), FactsError> {
         let mut last = (now, Id::MAX);
         loop {
@@ -260,7 +285,7 @@ impl Payments {
             last = (newest.until, newest.transaction);
             for OpenAuthorization { transaction, authorization, .. } in open {
                 if self.acquirers.has_ended(acquirer, &authorization).await? {
-                    self.end_authorization(transaction, now).await?;
+                    postpone(self.end_authorization(transaction, now).await, unbooked)?;
                 }
             }
         }
@@ -280,34 +305,47 @@ impl Payments {
         Ok(self.store.write(Actor::SYSTEM, position).await??)
     }
 
-    /// Books facts. What cannot be booked is counted and logged, and does not stop the others.
+    /// Books facts. What can never be booked is counted and logged. What can be booked later does not
+    /// stop the others, and the first reason is kept in `unbooked`. Returns the last fact before it:
+    /// those after it are read again, and counted then.
     async fn book_all(
         &self,
         acquirer: AcquirerName,
         facts: Vec<AcquirerFact>,
-    ) -> Result<(), NotificationError> {
+        unbooked: &mut Option<NotificationError>,
+    ) -> Result<Option<AcquirerId>, StoreError> {
+        let mut done = None;
         for AcquirerFact { id, report } in facts {
-            let booked = match report {
-                Ok(report) => self.book(acquirer, report).await,
-                Err(errors) => {
-                    tracing::error!(
-                        acquirer = acquirer.name(),
-                        report.id = id.as_str(),
-                        ?errors,
-                        "a fact of an acquirer is malformed"
-                    );
-                    self.report_metrics.ignored(acquirer, &id, Ignored::Malformed);
-                    Ok(())
+            let booked = match &report {
+                Ok(report) => self.book_or_ignore(acquirer, report).await,
+                Err(_) => Ok(Some(Ignored::Malformed)),
+            };
+            let ignored = match booked {
+                Err(NotificationError::Refused(_)) => Some(Ignored::Refused),
+                Ok(ignored) => ignored,
+                booked => {
+                    postpone(booked.map(drop), unbooked)?;
+                    None
                 }
             };
-            match booked {
-                Err(NotificationError::Refused(_)) => {
-                    self.report_metrics.ignored(acquirer, &id, Ignored::Refused);
-                }
-                booked => booked?,
+            if unbooked.is_some() {
+                continue;
             }
+            if let Err(errors) = report {
+                let (acquirer, id) = (acquirer.name(), id.as_str());
+                tracing::error!(
+                    acquirer,
+                    report.id = id,
+                    ?errors,
+                    "a fact of an acquirer is malformed"
+                );
+            }
+            if let Some(ignored) = ignored {
+                self.report_metrics.ignored(acquirer, &id, ignored);
+            }
+            done = Some(id);
         }
-        Ok(())
+        Ok(done)
     }
 
     async fn book_or_ignore(
@@ -385,14 +423,16 @@ impl Payments {
     }
 
     /// Voids the rest of authorizations that their acquirers have ended by now. Each is looked at
-    /// once, because what is pending never grows.
+    /// once, because what is pending never grows. An error does not stop the others of its page.
     pub(crate) async fn void_ended(&self) -> Result<(), NotificationError> {
         loop {
             let ended = self.store.ended_authorizations().await?;
             let Some((_, last, _)) = ended.last().copied() else { return Ok(()) };
+            let mut unbooked = None;
             for (transaction, until, _) in ended.into_iter().filter(|(.., is_open)| *is_open) {
-                self.end_authorization(transaction, until).await?;
+                postpone(self.end_authorization(transaction, until).await, &mut unbooked)?;
             }
+            unbooked.map_or(Ok(()), Err)?;
             let cursor = SaveExpiryCursor { through: None, ended: Some(last) };
             self.store.write(Actor::SYSTEM, cursor).await??;
         }
