@@ -29,11 +29,8 @@ impl Payments {
     /// Queues the mails about what has happened since the last time, unless nobody can send them.
     pub(crate) async fn tell_members(&self, has_mail: bool) -> Result<(), Error> {
         for notice in self.store.notices().await? {
-            let mut members =
+            let members =
                 if has_mail { self.store.members_to_tell(&notice).await? } else { Vec::new() };
-            // A user is told once, also about an endpoint of several merchants.
-            members.sort_unstable();
-            members.dedup_by_key(|(user, _)| *user);
             let action = TellMembers { notice: notice.id, members };
             match self.write(Actor::SYSTEM, action).await {
                 // Another replica was faster.

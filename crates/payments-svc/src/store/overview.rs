@@ -3,7 +3,7 @@
 use common::sql::{Group as _, Param, Stored as _};
 use payments_domain::{Id, Webhook};
 
-use super::{Store, StoreError, desk::MANAGES};
+use super::{Store, StoreError, desk::manages};
 
 /// The endpoints that the service has disabled, at most `$3`: of the apps of the merchant `$2` that
 /// the user `$1` manages. Others must not see their addresses, which can contain secrets.
@@ -11,8 +11,9 @@ fn disabled() -> String {
     format!(
         "merchant_apps JOIN apps ON apps.id = merchant_apps.app
              JOIN webhooks ON webhooks.app = apps.id
-         WHERE {MANAGES} AND merchant_apps.merchant = $2 AND disabled <> 'request'
-         ORDER BY webhooks.id LIMIT $3"
+         WHERE {} AND merchant_apps.merchant = $2 AND disabled <> 'request'
+         ORDER BY webhooks.id LIMIT $3",
+        manages("$1")
     )
 }
 

@@ -102,6 +102,18 @@ async fn members_get_the_mails_that_they_choose() {
     merchant.pay("EUR", 100).await;
     let (subject, _) = last(&server, &ann, 5).await;
     assert_eq!(subject, "A webhook of Corner shop is disabled");
+    // Of an app of two merchants, who is a member of one does not see the webhooks.
+    let _other = app.merchant("EUR").await;
+    let _ = app.post("/webhooks", &webhook).await.expect(201);
+    merchant.pay("EUR", 100).await;
+    let disabled =
+        || service.data().number("SELECT count(*) FROM webhooks WHERE disabled = 'gone'");
+    process::until(async || disabled() == 2).await;
+    for waiting in ["notices", "mails"] {
+        let waiting = format!("SELECT count(*) FROM {waiting}");
+        process::until(async || service.data().number(&waiting) == 0).await;
+    }
+    assert_eq!(server.mail_to(&ann).len(), 5);
     assert_eq!(server.mail_to(&ben).len(), 1, "only the invitation");
     let place = service.stop().await;
     assert_eq!(place.number("SELECT count(*) FROM notices"), 0);
