@@ -25,6 +25,7 @@ use sql::{group, named};
 
 use super::{
     acquirer_key::AcquirerKey,
+    event::EventType,
     id::Id,
     ledger::{LedgerEntry, LineKind},
     money::{Amount, Money, Overflow, multiply_rounded},
@@ -54,6 +55,25 @@ pub struct Dispute {
     pub submitted: Option<Timestamp>,
     /// When the merchant accepted the loss.
     pub accepted: Option<Timestamp>,
+}
+
+impl Dispute {
+    /// The dispute at its event of this type and time: an inquiry may have become a dispute since
+    /// then, and an answer may have been given or refused.
+    #[must_use]
+    pub fn at(self, event_type: EventType, created: Timestamp) -> Self {
+        let (submitted, accepted) = match event_type {
+            EventType::DisputeEvidence => (Some(created), None),
+            EventType::DisputeAccepted => (None, Some(created)),
+            EventType::DisputeWon | EventType::DisputeLost => {
+                let before = |time: &Timestamp| *time <= created;
+                (self.submitted.filter(before), self.accepted.filter(before))
+            }
+            _ => (None, None),
+        };
+        let is_inquiry = self.is_inquiry || event_type == EventType::DisputeInquiry;
+        Self { is_inquiry, submitted, accepted, ..self }
+    }
 }
 
 group! {

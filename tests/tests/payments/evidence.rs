@@ -445,6 +445,15 @@ async fn a_refused_answer_can_be_repeated() {
         ("dispute.lost", "acquirer"),
     ];
     assert_eq!(disputed.events().await, owned(&expected));
+    // Each event shows the dispute as it was.
+    let events = disputed.merchant.app.events_after(&"0".repeat(24)).await;
+    let disputes = events.iter().filter(|event| event["data"]["dispute"].is_object());
+    let answered = |event: &Value| {
+        let submitted = &event["data"]["dispute"]["submitted"];
+        assert!(event["type"] != "dispute.evidence" || *submitted == event["created"], "{event}");
+        submitted.is_string()
+    };
+    assert_eq!(disputes.map(answered).collect::<Vec<_>>(), [false, true, false, true, true]);
 }
 
 /// A disputed payment at an acquirer with our protocol.

@@ -262,16 +262,13 @@ impl Store {
         let payouts = self.rows_by_id::<PayoutRow>(&payouts).await?;
         let holds = self.rows_by_id::<Hold>(&holds).await?;
         let banks = self.rows_by_id::<BankChange>(&banks).await?;
-        let data = |event_type, fact: &Fact| match fact {
+        let data = |event_type, created, fact: &Fact| match fact {
             Fact::Transaction(version) => {
                 let transaction = transactions.get(&version.transaction)?.clone();
                 Some(EventData::Transaction(Box::new(transaction.at(*version))))
             }
             Fact::Dispute { dispute, .. } => {
-                let mut dispute = disputes.get(dispute)?.clone();
-                // An inquiry may have become a dispute since then.
-                dispute.is_inquiry |= event_type == EventType::DisputeInquiry;
-                Some(EventData::Dispute(dispute))
+                Some(EventData::Dispute(disputes.get(dispute)?.clone().at(event_type, created)))
             }
             Fact::Fraud { alert, .. } => alerts.get(alert).cloned().map(EventData::Fraud),
             Fact::Payout(payout) => {
@@ -286,7 +283,7 @@ impl Store {
         };
         let event = |LoadedEvent { event, test, actor_name }| {
             let NewEvent { id, merchant, created, event_type, actor, trace, fact } = event;
-            let data = data(event_type, &fact)?;
+            let data = data(event_type, created, &fact)?;
             Some(Event { id, merchant, test, created, event_type, actor, actor_name, trace, data })
         };
         Ok(events.into_iter().filter_map(event).collect())
