@@ -12,6 +12,10 @@ use crate::domain::{Revision, Timestamp, decide::Head};
 /// added between two trims: otherwise the change log grows beyond its limits.
 const TRIM_BATCH: usize = 4096;
 
+/// Maximum bytes of the records that one trim deletes; see [`TRIM_BATCH`]. SQLite reads each page of
+/// them, and no write is answered meanwhile.
+const TRIM_BYTES: i64 = 32 * 1024 * 1024;
+
 /// The oldest record of the change log.
 #[derive(Clone, Copy)]
 pub(super) struct Oldest {
@@ -70,12 +74,13 @@ impl Retention {
     ) -> rusqlite::Result<Option<Oldest>> {
         let mut statement = transaction.prepare_cached(&OLDEST)?;
         let mut rows = statement.query([])?;
-        let mut kept = None;
+        let (mut kept, mut first) = (None, None);
         for _ in 0..=TRIM_BATCH {
             let Some(row) = rows.next()? else { break };
             let oldest: Oldest = read::row(row)?;
             kept = Some(oldest);
-            if !self.must_delete_oldest(oldest, head, now) {
+            let bytes = oldest.bytes_through - *first.get_or_insert(oldest.bytes_through);
+            if bytes > TRIM_BYTES || !self.must_delete_oldest(oldest, head, now) {
                 break;
             }
         }
@@ -90,4 +95,27 @@ pub(super) const DROP_WATCHES: &str = "DELETE FROM watches WHERE until <= ?1";
 
 pub(super) fn oldest(connection: &Connection) -> rusqlite::Result<Option<Oldest>> {
     connection.query_row(&format!("{} LIMIT 1", *OLDEST), [], read::row).optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trim_deletes_a_bounded_number_of_bytes() {
+        let database = Connection::open_in_memory().unwrap();
+        let tables = "CREATE TABLE log (revision INTEGER PRIMARY KEY, at, bytes_through);
+             CREATE TABLE watches (until)";
+        database.execute_batch(tables).unwrap();
+        let mut insert = database.prepare("INSERT INTO log VALUES (?1, 0, ?1 * ?2)").unwrap();
+        for revision in 1..=100 {
+            insert.execute([revision, 1024 * 1024]).unwrap();
+        }
+        let retention = Retention { age: 1, bytes: i64::MAX };
+        let head = Head { revision: 100, bytes: 100 * 1024 * 1024, clients: 0 };
+        let trim = || retention.trim(&database, head, Some(9)).unwrap().unwrap().revision;
+        assert_eq!([trim(), trim(), trim(), trim(), trim()], [34, 67, 100, 100, 100]);
+        let count = "SELECT count(*) FROM log";
+        assert_eq!(database.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    }
 }
