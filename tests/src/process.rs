@@ -231,8 +231,17 @@ impl Process {
 
     /// Resident bytes, without program and files. `None` if the process has ended.
     pub fn resident(&self) -> Option<u64> {
+        self.memory("RssAnon:")
+    }
+
+    /// The most resident bytes so far. `None` if the process has ended.
+    pub fn peak(&self) -> Option<u64> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, field: &str) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(field))?;
         let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
         Some(kib * 1024)
     }

@@ -186,6 +186,19 @@ async fn a_malformed_batch_is_400() {
 }
 
 #[tokio::test]
+async fn too_many_operations_take_no_memory() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    let before = service.process().peak().unwrap();
+    let tags = format!(r#","IfMatch":"{}""#, "1-1,".repeat(1_000_000));
+    for operations in [vec!["{}".to_owned(); 2_500_000], vec![Object::fresh().operation(&tags)]] {
+        client.post("/batch", batch(&operations)).await.refused(400, "invalid_body");
+    }
+    let more = service.process().peak().unwrap() - before;
+    assert!(more < 100 * 1024 * 1024, "{more} bytes");
+}
+
+#[tokio::test]
 async fn a_batch_may_be_eight_times_as_long_as_another_body() {
     let service = Service::with(&[("OBJSTORE_MAX_BODY", "1KiB")]).await;
     let client = service.client().await;

@@ -1,10 +1,13 @@
 //! `POST /batch`: several objects at once, an extension of the specification. Inside the service it
 //! is a group of operations, because a batch is the writes of one commit there.
 
-use std::{borrow::Cow, collections::HashSet, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, fmt, marker::PhantomData, sync::Arc};
 
 use axum::{Json, extract::State, response::IntoResponse};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{IgnoredAny, SeqAccess, Visitor},
+};
 
 use super::{
     App, Error,
@@ -18,11 +21,40 @@ use crate::domain::{Action, ClientId, ETag, Operation, Precondition, Refusal};
 /// Maximum number of operations.
 const MAX_OPERATIONS: usize = 512;
 
+/// Maximum length of the tags of an operation, in bytes.
+const MAX_TAGS: usize = 1024;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct BatchInput<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "some")]
     operations: Vec<JsonObject<OperationInput<'a>>>,
+}
+
+/// Reads an array, and keeps at most one element more than is allowed: `{}` takes a hundred times its
+/// length in memory.
+fn some<'de, D: Deserializer<'de>, T: Deserialize<'de>>(array: D) -> Result<Vec<T>, D::Error> {
+    struct Elements<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Elements<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Vec<T>, A::Error> {
+            let mut elements = Vec::new();
+            while elements.len() <= MAX_OPERATIONS {
+                let Some(element) = array.next_element()? else { return Ok(elements) };
+                elements.push(element);
+            }
+            while array.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(elements)
+        }
+    }
+
+    array.deserialize_seq(Elements(PhantomData))
 }
 
 /// Null is not a missing member here: a client that has lost its tag must not set without one.
@@ -154,6 +186,9 @@ impl OperationInput<'_> {
     }
 
     fn precondition(&self) -> Result<Precondition, Error> {
+        if self.if_match.as_ref().is_some_and(|tags| tags.len() > MAX_TAGS) {
+            return Err(Error::Body(format!("IfMatch must have at most {MAX_TAGS} bytes")));
+        }
         if self.if_none_match.as_deref().is_some_and(|tag| tag != "*") {
             return Err(Error::Body("IfNoneMatch must be *".to_owned()));
         }
