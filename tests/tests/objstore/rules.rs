@@ -461,6 +461,38 @@ async fn service(file: &SettingFile) -> Service {
     Service::with(&[file.variable()]).await
 }
 
+#[tokio::test]
+async fn offsets_name_no_object_that_a_client_may_not_see() {
+    let file = rules_file(&rules("a", 0));
+    let service = service(&file).await;
+    let (writer, reader) = (service.client().await, service.client().await);
+    let visible = ["s", "u"].map(|kind| Object::new(&Key::new(kind, "a", "seen"), "{}"));
+    for object in &visible {
+        writer.set(object).await;
+    }
+    for number in 0..600 {
+        let key = Key::new("t", "b", &format!("secret-{number}"));
+        let owner = writer.id().to_string();
+        writer.set(&Object { owner, ..Object::new(&key, "{}") }).await;
+    }
+    let all = Key::new("", "", "");
+    let mut stream = reader.stream(&all, "-1").await;
+    let (mut offset, mut seen) = ("-1".to_owned(), 0);
+    loop {
+        let live = stream.next().await.unwrap();
+        let part = reader.part(&all, &format!("?offset={offset}")).await;
+        for offset in [&live.offset, &part.offset] {
+            assert!(!offset.contains("736563726574"), "{offset}");
+        }
+        seen += live.changes.iter().filter(|change| matches!(change, Change::Insert(..))).count();
+        offset = part.offset;
+        if live.up_to_date {
+            break;
+        }
+    }
+    assert_eq!(seen, visible.len());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reload_under_load_drops_no_stream() {
     let file = rules_file(&rules("a", 0));

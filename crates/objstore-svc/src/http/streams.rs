@@ -231,8 +231,11 @@ impl Part {
                 return Ok(());
             }
             let mut burst = Burst::new();
-            let next = timeout(PART_TIMEOUT, subscriber.next(&mut burst)).await;
-            next.map_err(|_| StoreError::DispatchTimeout)??;
+            match timeout(PART_TIMEOUT, subscriber.next(&mut burst)).await {
+                Ok(next) => drop(next?),
+                Err(_) if subscriber.is_reading() => {}
+                Err(_) => return Err(StoreError::DispatchTimeout.into()),
+            }
             self.add(&burst)?;
         }
     }
@@ -280,13 +283,17 @@ async fn poll(app: &Arc<App>, opened: OpenStream, mut part: Part) -> Result<Resp
     let mut burst = Burst::new();
     let found = async {
         while burst.is_empty() {
-            subscriber.next(&mut burst).await?;
+            match timeout(POLL_FOR, subscriber.next(&mut burst)).await {
+                Ok(next) => drop(next?),
+                // Otherwise the client would ask again at the same place.
+                Err(_) if subscriber.is_reading() => {}
+                Err(_) => break,
+            }
         }
         Ok::<_, StoreError>(())
     };
     tokio::select! {
         found = found => found?,
-        () = sleep(POLL_FOR) => {}
         () = app.shutdown.cancelled() => {}
         () = until_session_ends(app, &open) => {}
     }
@@ -362,7 +369,7 @@ impl Messages {
         let mut burst = Burst::new();
         let text = tokio::select! {
             biased;
-            () = sleep_until(self.end) => {
+            () = sleep_until(self.end), if !self.subscriber.is_reading() => {
                 // A last event tells the client how far it is, so that it continues cheaply.
                 self.is_over = true;
                 self.subscriber.skip();

@@ -111,6 +111,8 @@ struct Pass {
     patterns: Vec<Pattern>,
     /// The last key that was read under the next pattern.
     after: Option<Key>,
+    /// The last of these keys that the client may see. An offset must not contain another one.
+    seen: Option<Key>,
     /// Values up to this revision are sent. Later changes come from the change log.
     through: Revision,
     /// The cursor at the start. [`MessageFormat::Objects`] gets only values that are newer.
@@ -167,7 +169,11 @@ impl Subscriber {
             Begin::At(Offset { place: Place::Objects { through, after }, .. }) => {
                 let watches = self.hub.state().resume_pass(self.socket);
                 let pass = watches.map(|watches| Pass::new(watches, *through, *through));
-                self.pass = pass.map(|pass| Pass { after: Some(after.clone()), ..pass });
+                self.pass = pass.map(|pass| Pass {
+                    after: Some(after.clone()),
+                    seen: Some(after.clone()),
+                    ..pass
+                });
             }
             Begin::At(Offset { place: Place::Changes(_), .. }) => self.behind_until = newest,
             Begin::Position | Begin::Now | Begin::After(_) | Begin::At(_) => {}
@@ -189,8 +195,8 @@ impl Subscriber {
         let state = self.hub.state();
         let most = state.resumes_until(self.socket)?;
         match &self.pass {
-            Some(Pass { through, after: Some(after), .. }) => {
-                Some(Place::Objects { through: most.min(*through), after: after.clone() })
+            Some(Pass { through, seen: Some(seen), .. }) => {
+                Some(Place::Objects { through: most.min(*through), after: seen.clone() })
             }
             Some(Pass { is_reset: true, .. }) => state.before_rules().map(Place::Changes),
             Some(_) => None,
@@ -204,6 +210,11 @@ impl Subscriber {
     /// Whether access rules hold the place back behind the messages: rule 7 of `state.rs`.
     pub(crate) fn is_held_back(&self) -> bool {
         self.hub.state().resumes_until(self.socket) != Some(Revision::MAX)
+    }
+
+    /// Whether it reads objects, however long that takes: the client may see only few of them.
+    pub(crate) fn is_reading(&self) -> bool {
+        self.pass.is_some() && !self.hub.state().is_paused(self.socket)
     }
 
     /// Whether the place moves with the messages.
@@ -420,14 +431,17 @@ impl Subscriber {
             return Ok(());
         }
         burst.append(&mut pass.opening);
+        let mut seen = None;
         if let Some(pattern) = pass.patterns.last() {
             for stored in objects {
                 let StoredObject { object, revision, .. } = &stored;
-                if pass.includes(pattern, &object.key, *revision, self.format)
-                    && state.shows(self.socket, object)
-                {
+                if !state.shows(self.socket, object) {
+                    continue;
+                }
+                if pass.includes(pattern, &object.key, *revision, self.format) {
                     burst.push(current_frame(state.epoch(), &stored, self.format));
                 }
+                seen = Some(stored.object.key.clone());
             }
         }
         if let Some(newest) = newest {
@@ -439,8 +453,9 @@ impl Subscriber {
             self.behind_until = Some(newest);
         } else if more {
             pass.after = last;
+            pass.seen = seen.or(pass.seen.take());
         } else {
-            pass.after = None;
+            (pass.after, pass.seen) = (None, None);
             pass.patterns.pop();
         }
         Ok(())
@@ -473,6 +488,7 @@ impl Pass {
             watches,
             patterns,
             after: None,
+            seen: None,
             through,
             from,
             opening: Vec::new(),
