@@ -9,7 +9,7 @@ use blackbox::{
 use futures_util::future::{join, join_all};
 use jiff::Timestamp;
 use reqwest::Method;
-use tokio::process::Command;
+use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
 /// The endpoints that need a session and take a body.
 const BODIED: [&str; 7] = ["/get", "/set", "/find", "/delete", "/batch", "/watch", "/unwatch"];
@@ -171,6 +171,36 @@ async fn a_logout_ends_the_session_and_its_sockets() {
     assert_eq!(other.next_push().await, object);
     let again = service.client_with(client.id()).await;
     assert_eq!(again.fetch("/watches").await.expect(200).json().as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_logout_counts_although_its_caller_has_gone() {
+    let service = Service::with(&[]).await;
+    let mut ended = 0;
+    for _ in 0..20 {
+        let client = service.client().await;
+        let _ = client.post("/find", Object::fresh().key.body()).await.expect(200);
+        let mut caller = service.connect().await;
+        let token = client.token();
+        let request = format!(
+            "POST /logout HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}\r\n\
+             Content-Length: 0\r\n\r\n"
+        );
+        caller.write_all(request.as_bytes()).await.unwrap();
+        drop(caller);
+        let is_over = async || {
+            let now = Timestamp::now().as_millisecond();
+            let live = format!("SELECT count(*) FROM sessions WHERE expires > {now}");
+            service.data().number(&live) == 0
+        };
+        // A request whose connection is closed before it was read does nothing.
+        if timeout(Duration::from_secs(2), process::until(is_over)).await.is_ok() {
+            is_rejected_everywhere(&client).await;
+            ended += 1;
+        }
+        service.data().change("DELETE FROM sessions");
+    }
+    assert!(ended > 0);
 }
 
 /// A use extends a session at most once a day.

@@ -1,6 +1,6 @@
 //! `POST /register` and `POST /logout`, and the session that the other endpoints need.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, panic::resume_unwind, sync::Arc};
 
 use axum::{
     extract::{FromRequestParts, State},
@@ -59,8 +59,15 @@ pub(super) async fn logout(
     session: Authenticated,
     _: Query<Nothing>,
 ) -> Result<impl IntoResponse, Error> {
-    app.store.end_session(session.token, now()).await?;
-    app.open_sockets.close(session.token);
+    let token = session.token;
+    let ending = Arc::clone(&app);
+    // On a task of its own: a page that logs out and goes elsewhere does not wait for the answer.
+    let ended = tokio::spawn(async move {
+        ending.store.end_session(token, now()).await?;
+        ending.open_sockets.close(token);
+        Ok::<_, Error>(())
+    });
+    ended.await.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()))?;
     Ok((StatusCode::NO_CONTENT, cookie(&app, "", 0)))
 }
 

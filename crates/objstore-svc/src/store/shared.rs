@@ -115,7 +115,9 @@ impl Shared {
 
     /// Updates the state after the commit of a batch.
     pub(super) fn committed(&self, changes: &Changes) {
-        changes.deleted_sessions.iter().for_each(|&token| self.sessions.remove(token));
+        let ended = changes.ended_sessions.iter().map(|(token, _)| token);
+        let gone = changes.deleted_sessions.iter().chain(ended);
+        gone.for_each(|&token| self.sessions.remove(token));
         if !changes.positions.is_empty() {
             self.positions().written();
         }
