@@ -492,6 +492,25 @@ async fn an_inquiry_may_become_another_amount_while_its_answer_is_under_way() {
 }
 
 #[tokio::test]
+async fn a_draft_is_not_sent_as_the_answer_to_an_inquiry() {
+    let (acquirer, disputed) = at_acquirer("inquiry").await;
+    acquirer.rules(json!([{ "kind": "answer", "fault": "close" }])).await;
+    let _ = disputed.save(Some("text"), &[]).await.expect(201);
+    let _ = disputed.post("/evidence/submit").await.expect(201);
+    let members = json!({ "disputeId": "dp", "amount": 600, "due": "2099-01-01T00:00:00Z" });
+    let event = Acquirer::event("dispute.opened", &disputed.transaction, members);
+    let _ = Acquirer(&disputed.service).notify(&event).await.expect(204);
+    let _ = disputed.save(Some("draft"), &[]).await.expect(201);
+    acquirer.rules(json!([])).await;
+    let entries = "SELECT count(*) FROM outbox WHERE dispute IS NOT NULL";
+    until(async || disputed.service.data().number(entries) == 0).await;
+    let sent = acquirer.operations().await;
+    assert!(sent.iter().all(|it| it["kind"] != "answer" || it["executed"] == 0), "{sent:?}");
+    assert_eq!(disputed.fetch().await["submitted"], Value::Null);
+    let _ = disputed.post("/evidence/submit").await.expect(201);
+}
+
+#[tokio::test]
 async fn evidence_on_its_way_delays_no_capture() {
     let settings = [("PAYMENTS_ACQUIRER_TIMEOUT", "10m"), ("PAYMENTS_OUTBOX_CONCURRENCY", "1")];
     let (acquirer, disputed) = at_acquirer_with("opened", &settings).await;

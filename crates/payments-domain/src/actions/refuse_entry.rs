@@ -1,5 +1,5 @@
 use crate::{
-    AcquirerKey, EventType, Fact, Id,
+    AcquirerKey, EventType, Fact, Id, OutboxKind,
     write::{Action, Batch, DisputeRow, Needs, Rejection},
 };
 
@@ -22,6 +22,7 @@ impl Action for RefuseEntry {
         needs.rows.outbox.insert(self.entry);
         needs.add_refusal(self.transaction, self.key);
         needs.rows.disputes.extend(self.dispute);
+        needs.rows.evidence.extend(self.dispute);
     }
 
     fn is_follow_up(&self) -> bool {
@@ -29,13 +30,20 @@ impl Action for RefuseEntry {
     }
 
     fn decide(&self, batch: &mut Batch) -> Result<(), Rejection> {
-        batch.rows.outbox.get(&self.entry).ok_or(Rejection::NotFound)?;
+        let kind = batch.rows.outbox.get(&self.entry).ok_or(Rejection::NotFound)?.kind;
         batch.refuse(self.transaction, self.key)?;
         batch.rows.outbox.delete(self.entry);
         let dispute = self.dispute.and_then(|dispute| batch.rows.disputes.get(&dispute)).cloned();
         if let Some(row) = dispute {
             let (merchant, transaction, dispute) = (row.merchant, row.transaction, row.id);
-            batch.rows.disputes.update(DisputeRow { submitted: None, accepted: None, ..row });
+            let evidence = batch.rows.evidence.get(&dispute);
+            let row = match kind {
+                OutboxKind::Acceptance => DisputeRow { accepted: None, ..row },
+                // Newer evidence has an answer of its own: an inquiry has become a dispute.
+                _ if evidence.is_some_and(|evidence| evidence.id > self.entry) => row,
+                _ => DisputeRow { submitted: None, ..row },
+            };
+            batch.rows.disputes.update(row);
             let fact = Fact::Dispute { transaction, dispute };
             batch.add_event(merchant, EventType::AcquirerRefused, fact);
         }

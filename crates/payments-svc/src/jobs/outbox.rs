@@ -252,8 +252,11 @@ impl Outbox {
             return Ok(self.acquirers.carry_out(entry, now()).await?);
         };
         let _permit = self.evidence.acquire().await;
-        let Some(evidence) = self.store.submitted_evidence(*dispute).await? else {
-            return Ok(Execution::Refused { reason: "the evidence was deleted".into() });
+        let Some(evidence) = self.store.submitted_evidence(*dispute, entry.id).await? else {
+            // An attempt before may have been carried out.
+            let known = self.acquirers.ask_entry(entry, now()).await?;
+            let reason = "the evidence was deleted, or replaced after an inquiry became a dispute";
+            return Ok(known.unwrap_or_else(|| Execution::Refused { reason: reason.into() }));
         };
         let entry = OutboxEntry { evidence: Some(evidence), ..entry.clone() };
         Ok(self.acquirers.carry_out(&entry, now()).await?)

@@ -49,20 +49,21 @@ impl Store {
         Ok(Some(Evidence { files, ..evidence }))
     }
 
-    /// The evidence of a dispute with the content of its files.
+    /// The evidence of a dispute that an outbox entry submits, with the content of its files. `None`
+    /// if it was deleted, or replaced after the entry: then it was not submitted yet.
     pub(crate) async fn submitted_evidence(
         &self,
         dispute: Id,
+        entry: Id,
     ) -> Result<Option<SubmittedEvidence>, StoreError> {
-        let sql = "SELECT text FROM evidence WHERE dispute = $1";
-        let read = |columns: &mut Columns<'_>| columns.read::<EvidenceText>();
-        let Some(text) = self.query_one(sql, &[dispute.param()], read).await? else {
-            return Ok(None);
-        };
         let sql = "SELECT name, type, content FROM evidence_files
                    WHERE dispute = $1 ORDER BY number";
         let files = self.query_all(sql, &[dispute.param()], file).await?;
-        Ok(Some(SubmittedEvidence { text, files }))
+        // After the files: newer ones have a newer text.
+        let sql = "SELECT text FROM evidence WHERE dispute = $1 AND id < $2";
+        let read = |columns: &mut Columns<'_>| columns.read::<EvidenceText>();
+        let text = self.query_one(sql, &[dispute.param(), entry.param()], read).await?;
+        Ok(text.map(|text| SubmittedEvidence { text, files }))
     }
 
     /// A file of the evidence for a dispute.

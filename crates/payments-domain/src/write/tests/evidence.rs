@@ -56,6 +56,27 @@ fn a_dispute_is_answered_once() {
 }
 
 #[test]
+fn a_refused_answer_to_an_inquiry_ends_no_newer_answer() {
+    let (mut run, row) = disputed();
+    let submitted = |run: &BatchTester| run.tables.disputes[&row.id].submitted;
+    let mut entries = Vec::new();
+    for _ in 0..2 {
+        run.execute(evidence(&row)).unwrap();
+        run.execute(answer(&row, DisputeAnswer::Evidence)).unwrap();
+        entries.push(*run.tables.outbox.keys().next_back().unwrap());
+        if entries.len() == 1 {
+            // The inquiry becomes a dispute.
+            run.tables.disputes.get_mut(&row.id).unwrap().submitted = None;
+        }
+    }
+    for (entry, stays) in entries.into_iter().zip([true, false]) {
+        let (transaction, key, dispute) = (row.transaction, AcquirerKey::Id(entry), Some(row.id));
+        run.execute(RefuseEntry { entry, transaction, key, dispute }).unwrap();
+        assert_eq!(submitted(&run).is_some(), stays);
+    }
+}
+
+#[test]
 fn only_an_open_dispute_can_be_answered_in_time() {
     let (past, line) = (at(99), None);
     for (change, evidence_error, acceptance_error) in [
