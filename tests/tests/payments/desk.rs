@@ -52,6 +52,8 @@ async fn an_invitation_leads_to_the_desk_once() {
     assert_eq!(browser.get(&link).await.status, 410);
     assert_eq!(scanner.get(&link).await.status, 410);
     assert_eq!(scanner.post(&link, &[]).await.status, 410);
+    assert!(merchant.invite(&ann).await);
+    assert_eq!(service.data().number("SELECT count(*) FROM mails"), 0);
     assert_eq!(server.mail_to(&ann).len(), 1);
 
     let out = browser.post("/sign-out", &[]).await;

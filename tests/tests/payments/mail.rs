@@ -77,15 +77,23 @@ async fn an_invitation_sends_one_mail_that_names_the_merchant() {
         let id = headers["message-id"].as_str().unwrap();
         assert!(id.starts_with('<') && id.ends_with("@service.example>"), "{id}");
         assert_eq!(id.len(), 1 + 24 + "@service.example>".len(), "{id}");
-
-        // Members are not invited again.
-        assert!(merchant.invite(&to).await);
     }
     assert_unlogged(&service, &[&to]);
     stop_empty(service).await;
     let ids = server.mail_to(&to).into_iter().map(|mail| mail["headers"]["message-id"].clone());
     let ids: Vec<_> = ids.collect();
     assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
+}
+
+#[tokio::test]
+async fn who_has_not_accepted_gets_a_mail_at_each_invitation() {
+    let server = MailServer::start().await;
+    let service = place(&server).start().await;
+    let (merchant, to) = (service.merchant().await, address("again"));
+    for count in 1..=3 {
+        assert_eq!(merchant.invite(&to).await, count > 1);
+        server.received(&to, count).await;
+    }
 }
 
 #[tokio::test]

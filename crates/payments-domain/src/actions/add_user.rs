@@ -11,12 +11,12 @@ fn lower_case(email: &Email) -> String {
 }
 
 /// Make a user a member of a merchant, and queue the invitation: in one database transaction, so
-/// every new member gets one.
+/// everybody who has not accepted gets one.
 #[derive(Debug)]
 pub struct AddUser {
     pub merchant: Id,
     pub email: Email,
-    /// Whether a new member gets a mail.
+    /// Whether a user who has not accepted gets a mail.
     pub mail: bool,
 }
 
@@ -26,6 +26,8 @@ group! {
     pub struct UserAdded {
         /// Whether the user was a member before.
         was_member: bool = "was_member",
+        /// Whether the user gets a mail.
+        is_mailed: bool = "is_mailed",
     }
 }
 
@@ -52,14 +54,18 @@ impl Action for AddUser {
                 id
             }
         };
-        let was_member = batch.rows.merchant_users.contains(&(merchant, user));
+        let member = batch.rows.merchant_users.get(&(merchant, user)).cloned();
+        let was_member = member.is_some();
+        let is_mailed = *mail && member.is_none_or(|member| member.accepted.is_none());
         if !was_member {
             batch.rows.merchant_users.insert(MerchantUser { merchant, user, accepted: None });
             batch.log(merchant, LogKind::UserInvited, user);
+        } else if is_mailed {
+            batch.log(merchant, LogKind::InvitationRenewed, user);
         }
-        if !was_member && *mail {
+        if is_mailed {
             batch.queue_mail(MailKind::Invitation, Some(user), merchant, None);
         }
-        Ok(UserAdded { was_member })
+        Ok(UserAdded { was_member, is_mailed })
     }
 }

@@ -128,7 +128,9 @@ mod tests {
 
     #[test]
     fn an_outcome_that_cannot_be_read_is_an_error() {
-        for json in ["", "[]", "{}", r#"{"was_member":"yes"}"#, r#"{"was_member":{}}"#] {
+        for json in
+            ["", "[]", "{}", r#"{"was_member":true}"#, r#"{"was_member":"yes","is_mailed":true}"#]
+        {
             assert!(stored(json).read::<UserAdded>().is_err(), "{json}");
         }
         assert!(stored(r#"{"transaction":"f"}"#).read::<PaymentConcluded>().is_err());

@@ -62,8 +62,7 @@ impl Payments {
         let counted = self.limits.count_invitation(by.actor.id.unwrap_or(merchant))?;
         let action = AddUser { merchant, email, mail: true };
         let added = self.write_keyed(by, action, keyed).await?;
-        // A user who is a member already gets no mail.
-        if !added.is_replayed && !added.outcome.was_member {
+        if !added.is_replayed && added.outcome.is_mailed {
             counted.keep();
         }
         Ok(added)

@@ -1,7 +1,7 @@
 //! The limits of balances, and writes that panic.
 
 use super::{
-    generators::{add_app, add_user, capture, create_app},
+    generators::{add_app, capture, create_app},
     *,
 };
 use crate::{
@@ -79,7 +79,7 @@ fn an_early_decision_and_its_dispute_are_booked_together() {
 #[test]
 fn the_index_of_a_panicking_write_is_returned() {
     let run = BatchTester::new();
-    let kinds: [Kind; 4] = [add_app, add_user, create_app, capture];
+    let kinds: [Kind; 4] = [add_app, add_app, create_app, capture];
     let writes = writes(&kinds.map(spec), &run.tables, 99);
     let needs = Needs::of(&writes);
     // No IDs: the creation of the app panics.
