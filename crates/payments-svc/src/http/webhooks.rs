@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
 use jiff::Timestamp;
 use payments_domain::{
     Actor, Delivery, DeliveryAttempt, DeliveryOutcome, EventTypes, Id, Name, Webhook,
@@ -98,15 +102,14 @@ pub(super) async fn rotate(webhook: Permitted<Webhook>, request: Once) -> Result
 }
 
 /// Sends all events after the given one again. Events that are not kept any more are left out.
-pub(super) async fn replay(
-    State(api): State<Arc<Api>>,
-    webhook: Permitted<Webhook>,
-    body: Body,
-) -> Result<StatusCode, Error> {
-    let after = body.read(|fields| fields.required("after", str::parse))?;
+pub(super) async fn replay(webhook: Permitted<Webhook>, request: Once) -> Result<Response, Error> {
     let Permitted { caller, resource: Webhook { id: webhook, app, .. } } = webhook;
-    api.payments.write(caller.access(None), ReplayWebhook { app, webhook, after }).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let replayed = request.write(caller.access(None), |body| {
+        let after = body.read(|fields| fields.required("after", str::parse))?;
+        Ok(ReplayWebhook { app, webhook, after })
+    });
+    let is_replayed = replayed.await?.is_replayed;
+    Ok(output::written(is_replayed, StatusCode::NO_CONTENT.into_response()))
 }
 
 /// The last attempts, in the order in which they were recorded.

@@ -211,6 +211,21 @@ fn in_order(received: &[Received]) {
 }
 
 #[tokio::test]
+async fn a_replay_with_an_idempotency_key_is_made_once() {
+    let (service, receiver) = (Service::with(&[LOCAL]).await, Receiver::new().await);
+    let webhook = Webhook::at(&service.app().await, &receiver).await;
+    let path = format!("{}/replay", webhook.path());
+    let replay = async |after: &str| {
+        webhook.app.post_once("key", &path, &json!({ "after": after.repeat(24) })).await
+    };
+    let first = replay("0").await.expect(204);
+    assert_eq!(first.header("idempotent-replayed"), None);
+    let again = replay("0").await.expect(204);
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
+    replay("1").await.refused(422, "idempotency_key_reused");
+}
+
+#[tokio::test]
 async fn a_replay_needs_an_id_and_a_webhook_of_the_app() {
     let service = Service::any().await;
     let app = service.app().await;
