@@ -37,6 +37,28 @@ async fn only_transaction(merchant: &Merchant) -> Value {
 }
 
 #[tokio::test]
+async fn a_new_key_for_links_ends_no_payment_under_way() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant).sign(&merchant.link_secret().await).await;
+    let card = Card::CHALLENGED.into_iter().find(|(_, tds)| tds.is_some()).unwrap().0;
+    let (form, page) = service.pay_at(&link, card).await;
+    let _ = page.expect(200);
+    let unused = service.open(&link).await;
+    merchant.link_secret().await;
+    assert_eq!(next(&answer(&service, &form, "confirm").await), form);
+    assert_eq!(only_transaction(&merchant).await["successful"], true);
+    let page = service.show(&form).await.expect(200);
+    assert!(page.text().contains("Payment successful"), "{page:?}");
+    for ended in [link.path(), unused] {
+        let page = service.show(&ended).await.expect(400);
+        assert!(page.text().contains("This payment link does not work"), "{page:?}");
+        let _ = service.send_card(&ended, card).await.expect(400);
+    }
+    let changed = service.show(&form.replace("currency=EUR", "currency=DKK")).await.expect(410);
+    assert!(changed.text().contains("This link was used"), "{changed:?}");
+}
+
+#[tokio::test]
 async fn confirming_pays_if_the_card_allows_it() {
     let (service, _) = customer().await;
     for (card, tds) in Card::CHALLENGED {

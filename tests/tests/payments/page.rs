@@ -8,9 +8,11 @@ use blackbox::{
     process::DEADLINE,
 };
 use futures_util::future::join_all;
+use jiff::{SignedDuration, Timestamp};
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
 async fn customer() -> (Service, Merchant) {
     let service = Service::any().await;
@@ -144,14 +146,21 @@ async fn a_form_belongs_to_one_link() {
 async fn an_old_form_says_so_and_keeps_nothing() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
-    let old = link.clone().with("form", "0192f2a0-0000-7000-8000-000000000000").path();
     let retry = format!("href=\".{}\"", link.path().replace('&', "&#38;"));
-    for page in [service.show(&old).await, service.send_card(&old, Card::VISA).await] {
-        let page = page.expect(410);
-        for shown in ["This page is too old", "You were not charged", &retry] {
-            assert!(page.text().contains(shown), "{shown} is missing: {page:?}");
+    // After two days, the service has forgotten whether the form has paid.
+    for (hours, is_unpaid) in [(25, true), (47, true), (49, false), (9999, false)] {
+        let made = Timestamp::now() - SignedDuration::from_hours(hours);
+        let made = u64::try_from(made.as_second()).unwrap();
+        let form = Uuid::new_v7(UuidTime::from_unix(NoContext, made, 0)).to_string();
+        let old = link.clone().with("form", &form).path();
+        for page in [service.show(&old).await, service.send_card(&old, Card::VISA).await] {
+            let page = page.expect(410);
+            assert!(page.text().contains("This page is too old"), "{page:?}");
+            for shown in ["You were not charged", &retry] {
+                assert_eq!(page.text().contains(shown), is_unpaid, "{shown}: {page:?}");
+            }
+            assert!(!page.text().contains(Card::VISA.last4()), "{page:?}");
         }
-        assert!(!page.text().contains(Card::VISA.last4()), "{page:?}");
     }
     assert_eq!(next(&service.send_card(&link.path(), Card::VISA).await), link.path());
     assert!(merchant.list("/transactions?limit=1").await.is_empty());

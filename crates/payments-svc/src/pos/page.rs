@@ -62,7 +62,7 @@ async fn start(payments: &Payments, visit: &Visit) -> Result<Response, Problem> 
 /// of it.
 async fn step(payments: &Payments, visit: &Visit, form: FormToken) -> Result<Response, Problem> {
     match known(payments, visit, form).await? {
-        None if form.is_expired() => Err(form_expired(visit)),
+        None if form.is_expired() => Err(form_expired(visit, form)),
         None => {
             visit.check_open(payments).await?;
             Ok(card(visit, TypedCard::default()))
@@ -86,8 +86,9 @@ async fn known(
     payments.payment_state(&keyed).await.map_err(|error| visit.problem(error))
 }
 
-fn form_expired(visit: &Visit) -> Problem {
-    visit.because(Reason::FormExpired { retry_url: visit::link_url(&visit.link, None) })
+fn form_expired(visit: &Visit, form: FormToken) -> Problem {
+    let retry_url = form.is_known_unpaid().then(|| visit::link_url(&visit.link, None));
+    visit.because(Reason::FormExpired { retry_url })
 }
 
 fn amount(visit: &Visit, status: StatusCode, wrong: AmountErrors) -> Response {
@@ -164,18 +165,21 @@ pub(super) async fn pay(
 ) -> Result<Response, Problem> {
     let mut visit = match visit {
         Ok(visit) => visit,
-        // A request with an invalid link counts as an attempt at a live merchant. An unknown key
-        // makes a link invalid, too.
-        Err(problem) => {
-            let counted = payments.count_attempt(false, address).err();
-            let reason = counted.map_or(problem.reason, |refused| Reason::of(refused.into()));
-            return Err(Problem { reason, ..problem });
-        }
+        Err(problem) => return Err(invalid_link(&payments, address, problem)),
     };
     let body = body.map_err(|error| visit.problem(error))?;
     let (submitted, typed) = TypedCard::read(&body, &visit, now());
     body.wipe();
     visit.browser.use_field(typed.browser);
+    if let Err(problem) = visit.check_link() {
+        let is_known = match visit.form {
+            Some(form) => known(&payments, &visit, form).await?.is_some(),
+            None => false,
+        };
+        if !is_known {
+            return Err(invalid_link(&payments, address, problem));
+        }
+    }
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
         return rate_limited(&payments, &visit, refused).await;
     }
@@ -188,7 +192,7 @@ pub(super) async fn pay(
         return outcome(&payments, &visit, form).await;
     }
     match submitted {
-        _ if is_old => Err(form_expired(&visit)),
+        _ if is_old => Err(form_expired(&visit, form)),
         _ if has_expired => Err(visit.because(Reason::LinkExpired)),
         None => Ok(card(&visit, typed)),
         Some(submitted) => {
@@ -208,6 +212,14 @@ pub(super) async fn pay(
             }
         }
     }
+}
+
+/// A request with an invalid link counts as an attempt at a live merchant. An unknown key makes a
+/// link invalid, too.
+fn invalid_link(payments: &Payments, address: ClientAddress, problem: Problem) -> Problem {
+    let counted = payments.count_attempt(false, address).err();
+    let reason = counted.map_or(problem.reason, |refused| Reason::of(refused.into()));
+    Problem { reason, ..problem }
 }
 
 /// Answers that there were too many attempts. If the form has already started a payment, shows that

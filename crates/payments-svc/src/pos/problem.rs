@@ -119,7 +119,8 @@ pub(super) enum Reason {
     NoAcquirer,
     /// The form is too old. The link still works.
     FormExpired {
-        retry_url: String,
+        /// `None` if the form may have paid: its outcome is not kept any more.
+        retry_url: Option<String>,
     },
 }
 
@@ -153,14 +154,15 @@ impl IntoResponse for Problem {
             Reason::Refused { answer, invalid } => {
                 return refused(language, (*answer, invalid), (shop, settings));
             }
-            Reason::LinkUsed => (language.link_used(), ask_shop, None),
-            Reason::LinkExpired => (language.link_expired(), ask_shop, None),
-            Reason::NoAcquirer => (language.unavailable(), language.declined_shop(), None),
+            Reason::LinkUsed => (language.link_used(), Some(ask_shop), None),
+            Reason::LinkExpired => (language.link_expired(), Some(ask_shop), None),
+            Reason::NoAcquirer => (language.unavailable(), Some(language.declined_shop()), None),
             Reason::FormExpired { retry_url } => {
-                (language.form_expired(), language.form_expired_hint(), Some(retry_url))
+                let hint = retry_url.is_some().then(|| language.form_expired_hint());
+                (language.form_expired(), hint, retry_url)
             }
         };
-        let (hint, invalid) = (Some(hint), Vec::new());
+        let invalid = Vec::new();
         view::page(
             status,
             &ProblemPage { language, heading, hint, retry_url, invalid, shop, settings },

@@ -34,6 +34,9 @@ use crate::{
 /// jobs), so that the form never pays twice.
 const FORM_TTL: Duration = Duration::from_secs(24 * 3600);
 
+/// Time in which the outcome of a form is kept at least: see [`FORM_TTL`].
+const OUTCOME_TTL: Duration = Duration::from_secs(48 * 3600 - CLOCK_SKEW.as_secs());
+
 /// The clocks of two replicas may differ by this much.
 const CLOCK_SKEW: Duration = Duration::from_secs(300);
 
@@ -54,6 +57,9 @@ pub(super) struct Visit {
     pub(super) continues: bool,
     pub(super) browser: Browser,
     pub(super) settings: Arc<Settings>,
+    /// Why the link starts no payment. One under way goes on, although the shop has a new key for its
+    /// links, or a rate is missing.
+    wrong: Vec<FieldError>,
 }
 
 /// A currency and an amount as the customer typed them.
@@ -119,6 +125,11 @@ impl FormToken {
         is_past.then(|| Duration::from_secs(now.saturating_sub(made)))
     }
 
+    /// Whether a form without an outcome was never paid.
+    pub(super) fn is_known_unpaid(self) -> bool {
+        self.age().is_some_and(|age| age < OUTCOME_TTL)
+    }
+
     /// Whether the form is older than [`FORM_TTL`].
     pub(super) fn is_expired(self) -> bool {
         self.age().is_none_or(|age| age > FORM_TTL)
@@ -157,39 +168,24 @@ impl Visit {
         })?;
         link.check_parameters().map_err(|error| app::Error::Invalid(vec![error]))?;
         let merchant = payments.merchant_by_key(&link.key).await?;
-        if link.signature.is_some() {
-            let row: Option<LinkSecretRow> = payments.row(&merchant.id).await?;
-            if !row.is_some_and(|row| row.secret.has_signed(&link)) {
-                let wrong = "does not match the other parameters: the link was changed";
-                return Err(app::Error::field("signature", wrong));
-            }
-        }
         let due = link.due().map_err(|error| FieldError::new("value", error.to_string()));
-        let terms = merchant.terms();
-        let rate = link.currency.and_then(|currency| payments.exchanges(currency, &terms).err());
-        let rate = rate.map(|error| FieldError::new("currency", error.to_string()));
-        let wrong = [link.check_merchant(&merchant).err(), due.clone().err(), rate];
-        match due {
-            Ok(due) if wrong.iter().all(Option::is_none) => {
-                let settings = Arc::clone(settings);
-                Ok(Self {
-                    link,
-                    merchant,
-                    language,
-                    due,
-                    typed,
-                    form,
-                    continues,
-                    browser,
-                    settings,
-                })
-            }
-            _ => Err(app::Error::Invalid(wrong.into_iter().flatten().collect())),
+        let wrong = wrong(payments, &link, &merchant, due.as_ref().err()).await?;
+        let Ok(due) = due else { return Err(app::Error::Invalid(wrong)) };
+        let settings = Arc::clone(settings);
+        Ok(Self { link, merchant, language, due, typed, form, continues, browser, settings, wrong })
+    }
+
+    /// Checks whether the link can start a payment, apart from its age and use.
+    pub(super) fn check_link(&self) -> Result<(), Problem> {
+        if self.wrong.is_empty() {
+            return Ok(());
         }
+        Err(self.problem(app::Error::Invalid(self.wrong.clone())))
     }
 
     /// Checks whether the link can start a payment now.
     pub(super) async fn check_open(&self, payments: &Payments) -> Result<(), Problem> {
+        self.check_link()?;
         if payments.acquirer_of(&self.merchant).is_none() {
             return Err(self.because(Reason::NoAcquirer));
         }
@@ -219,7 +215,8 @@ impl Visit {
     /// Where a customer goes on without paying. That is `redirect` only if the shop has signed the
     /// link: anybody can make a link without a signature, to any page. Otherwise the shop's website.
     pub(super) fn way_back(&self) -> Option<&str> {
-        let redirect = self.link.redirect.as_ref().filter(|_| self.link.signature.is_some());
+        let is_signed = self.link.signature.is_some() && self.wrong.is_empty();
+        let redirect = self.link.redirect.as_ref().filter(|_| is_signed);
         redirect.map(|redirect| redirect.as_str()).or_else(|| view::website_url(&self.merchant))
     }
 
@@ -331,6 +328,27 @@ impl Visit {
         let request = request.finalize().into();
         KeyedRequest { app: self.merchant.id, key: format!("form {}", form.0), request }
     }
+}
+
+/// Why the link cannot start a payment. A wrong signature hides the other reasons.
+async fn wrong(
+    payments: &Payments,
+    link: &Link,
+    merchant: &Merchant,
+    due: Option<&FieldError>,
+) -> Result<Vec<FieldError>, app::Error> {
+    if link.signature.is_some() {
+        let row: Option<LinkSecretRow> = payments.row(&merchant.id).await?;
+        if !row.is_some_and(|row| row.secret.has_signed(link)) {
+            let wrong = "does not match the other parameters: the link was changed";
+            return Ok(vec![FieldError::new("signature", wrong)]);
+        }
+    }
+    let terms = merchant.terms();
+    let rate = link.currency.and_then(|currency| payments.exchanges(currency, &terms).err());
+    let rate = rate.map(|error| FieldError::new("currency", error.to_string()));
+    let wrong = [link.check_merchant(merchant).err(), due.cloned(), rate];
+    Ok(wrong.into_iter().flatten().collect())
 }
 
 /// The URL of a payment link, with the token of the card form if there is one. It is relative to
