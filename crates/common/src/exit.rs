@@ -148,6 +148,7 @@ mod sqlite {
             match self {
                 Self::Unusable { source, .. } => source.exit_code(),
                 Self::InUse(_) => AWAY,
+                Self::Imported(_) => USAGE,
             }
         }
     }
@@ -190,6 +191,7 @@ mod import {
                 Self::Read(error) => error.exit_code(),
                 Self::Target(error) => error.exit_code(),
                 Self::Rejected { source, .. } => source.exit_code(),
+                Self::Mark { source, .. } => source.exit_code(),
                 Self::InUse(_) => AWAY,
                 Self::Check { code, .. } => *code,
                 _ => USAGE,

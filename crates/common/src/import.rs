@@ -21,7 +21,7 @@ use crate::{
     postgres::{Database, DatabaseConfig, OpenError},
     progress::{Interrupted, Progress},
     sql::{Cell, Columns, Param},
-    sqlite::{Owned, StartError},
+    sqlite::{Owned, StartError, mark_imported},
 };
 
 /// The tables of SQLite, referenced ones first: in the order in which they were created. The tables
@@ -99,6 +99,14 @@ pub enum ImportError {
         /// The exit code of the process.
         code: u8,
     },
+    /// The source cannot be marked as imported.
+    #[error("{directory:?} cannot be marked as imported: {source}; nothing was imported")]
+    Mark {
+        /// The directory of the source.
+        directory: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
     /// The command was asked to stop.
     #[error("interrupted: nothing was imported")]
     Interrupted(#[from] Interrupted),
@@ -114,11 +122,13 @@ pub fn open(
     if !directory.join(database).exists() {
         return Err(ImportError::NoSource { directory: directory.to_owned(), database });
     }
-    Ok(Owned::open(directory, database, migrate)?)
+    Ok(Owned::open_imported(directory, database, migrate)?)
 }
 
-/// Runs the missing migrations of the target, and then `fill` in one transaction.
+/// Runs the missing migrations of the target, and then `fill` in one transaction. Afterwards, no
+/// service starts in the directory `source`.
 pub async fn run(
+    source: &Path,
     target: &DatabaseConfig,
     progress: &Progress,
     migrate: impl AsyncFnOnce(&Database) -> Result<(), OpenError>,
@@ -131,6 +141,9 @@ pub async fn run(
     let cancel = connection.cancel_token();
     let transaction = connection.transaction().await.map_err(failed)?;
     database.unless_stopped(progress, cancel, fill(&transaction, &database)).await??;
+    // Before the commit, which may succeed without an answer.
+    mark_imported(source)
+        .map_err(|error| ImportError::Mark { directory: source.to_owned(), source: error })?;
     Ok(transaction.commit().await.map_err(failed)?)
 }
 

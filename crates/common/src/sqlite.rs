@@ -59,6 +59,7 @@ mod room;
 
 pub use base::{Base, Owned};
 pub use cache::{Changing, LookUp, Place, ReadCache};
+pub(crate) use directory::mark_imported;
 pub use directory::{Directory, DirectoryError};
 pub use disk::Disk;
 pub use embedded::{Embedded, StartError, WriterThread, failure};

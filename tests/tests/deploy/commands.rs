@@ -266,7 +266,7 @@ async fn imports<P: Program>(service: Service<P>, ran: &mut BTreeSet<String>, ta
 }
 
 /// Runs a command while the service is stopped, and starts the service again. With a URL, the command
-/// fills this database from the data directory.
+/// fills this database from the data directory, and its mark is deleted.
 async fn run_stopped<P: Program>(
     service: Service<P>,
     ran: &mut BTreeSet<String>,
@@ -293,7 +293,16 @@ async fn run_stopped<P: Program>(
     }
     succeeds(command, "").await;
     ran.insert(format!("{} {subcommand}", P::NAME));
+    let is_import = url.is_some();
+    if is_import && let Some(stopped) = &stopped {
+        fs::remove_file(stopped.data().join("imported")).unwrap();
+    }
     let Some(stopped) = stopped else {
+        if is_import {
+            let volumes = ["run", "--rm", "--volumes-from", &id(P::NAME).await];
+            let remove = ["debian:bookworm-slim", "rm", "/data/imported"];
+            docker(&[&volumes[..], &remove].concat()).await;
+        }
         compose(&["start", P::NAME]).await;
         let is_healthy = async || {
             let mut command = in_container(P::NAME);

@@ -122,6 +122,28 @@ async fn every_column_of_every_row_is_imported() {
 }
 
 #[tokio::test]
+async fn nobody_uses_an_imported_store_again() {
+    let place = Stopped::on(None, &[]).start().await.stop().await;
+    let (succeeded, output) = import(&place, &Cluster::apart().database()).await;
+    assert!(succeeded, "{output}");
+    let mark = place.data().join("imported");
+    for arguments in [&[][..], &["new-epoch"]] {
+        let mut command = place.command();
+        command.args(arguments);
+        let ended = process::run(command).await;
+        let (code, output) = (ended.status.code(), process::output(&ended));
+        assert_eq!(code, Some(2), "{output}");
+        assert!(output.contains("was imported to PostgreSQL"), "{output}");
+        assert!(output.contains(mark.to_str().unwrap()), "{output}");
+    }
+    // An import may be repeated.
+    let (succeeded, output) = import(&place, &Cluster::apart().database()).await;
+    assert!(succeeded, "{output}");
+    fs::remove_file(mark).unwrap();
+    place.start().await.stop().await;
+}
+
+#[tokio::test]
 async fn import_rejects_a_database_that_a_service_has_used() {
     let place = embedded().await.stop().await;
     let database = Cluster::shared().database();
@@ -165,9 +187,9 @@ async fn a_failed_import_leaves_no_rows() {
     for table in ["clients", "sessions", "watches", "objects", "log"] {
         assert_eq!(database.run(&format!("SELECT count(*) FROM {table}")), "0", "{table}");
     }
+    let place = place.start().await.stop().await;
     database.run("ALTER TABLE log DROP CONSTRAINT log_revision_check");
     let (succeeded, output) = import(&place, &database).await;
     assert!(succeeded, "{output}");
     Stopped::on(Some(database), &[]).start().await;
-    Stopped::start(place).await;
 }

@@ -1,6 +1,6 @@
 //! `import`: copies an embedded store into PostgreSQL.
 
-use std::{collections::BTreeMap, process::Output, time::Duration};
+use std::{collections::BTreeMap, fs, process::Output, time::Duration};
 
 use blackbox::{
     payments::{
@@ -425,6 +425,28 @@ async fn new_ids_are_greater_than_imported_ones() {
 }
 
 #[tokio::test]
+async fn nobody_uses_an_imported_store_again() {
+    let place = Stopped::on(None, &[]).start().await.stop().await;
+    let (succeeded, output) = import(&place, &Cluster::apart().database()).await;
+    assert!(succeeded, "{output}");
+    let mark = place.data().join("imported");
+    for arguments in [&[][..], &["approve", &"0".repeat(24)]] {
+        let mut command = place.command();
+        command.args(arguments);
+        let ended = process::run(command).await;
+        let (code, output) = (ended.status.code(), process::output(&ended));
+        assert_eq!(code, Some(2), "{output}");
+        assert!(output.contains("was imported to PostgreSQL"), "{output}");
+        assert!(output.contains(mark.to_str().unwrap()), "{output}");
+    }
+    // An import may be repeated.
+    let (succeeded, output) = import(&place, &Cluster::apart().database()).await;
+    assert!(succeeded, "{output}");
+    fs::remove_file(mark).unwrap();
+    place.start().await.stop().await;
+}
+
+#[tokio::test]
 async fn import_rejects_a_used_database() {
     let service = embedded().start().await;
     service.app().await;
@@ -505,10 +527,11 @@ async fn an_import_with_an_invalid_row_leaves_nothing() {
         assert!(is_empty(&database), "{damage}");
         assert!(place.change(&format!("UPDATE {repair}")) > 0, "{repair}");
     }
+    let place = place.start().await.stop().await;
+    place.agrees().await;
     let (succeeded, output) = import(&place, &database).await;
     assert!(succeeded, "{output}");
     Stopped::on(Some(database), &[]).agrees().await;
-    place.start().await.stop().await.agrees().await;
 }
 
 #[tokio::test]

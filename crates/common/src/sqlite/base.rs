@@ -30,6 +30,23 @@ impl Owned {
         migrate: impl FnOnce(&mut Connection) -> Result<(), MigrationError>,
     ) -> Result<Self, StartError> {
         let directory = Directory::own(directory, database)?;
+        directory.require_current()?;
+        Self::of(directory, migrate)
+    }
+
+    /// Like [`Self::open`], also if the database was imported elsewhere.
+    pub(crate) fn open_imported(
+        directory: &Path,
+        database: &str,
+        migrate: impl FnOnce(&mut Connection) -> Result<(), MigrationError>,
+    ) -> Result<Self, StartError> {
+        Self::of(Directory::own(directory, database)?, migrate)
+    }
+
+    fn of(
+        directory: Directory,
+        migrate: impl FnOnce(&mut Connection) -> Result<(), MigrationError>,
+    ) -> Result<Self, StartError> {
         let (mut connection, disk) = recover(&directory)?;
         migrate(&mut connection)?;
         Ok(Self { connection, disk, directory })

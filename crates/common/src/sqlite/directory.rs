@@ -13,6 +13,9 @@ use std::{
 /// waits for others that read the database.
 const LOCK: &str = "lock";
 
+/// The name of the file that says that the database was imported elsewhere.
+const IMPORTED: &str = "imported";
+
 /// Why a directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
@@ -27,6 +30,11 @@ pub enum DirectoryError {
     /// Another process holds the lock.
     #[error("the data directory {0:?} is in use by another process")]
     InUse(PathBuf),
+    /// An import has copied the database, and left a mark.
+    #[error(
+        "this store was imported to PostgreSQL: use that one; to use this one again, delete {0:?}"
+    )]
+    Imported(PathBuf),
 }
 
 /// A directory that this process owns. The lock is released when the value is dropped or the
@@ -55,6 +63,12 @@ impl Directory {
         }
     }
 
+    /// Fails if the database was imported elsewhere.
+    pub(super) fn require_current(&self) -> Result<(), DirectoryError> {
+        let mark = self.path.join(IMPORTED);
+        if mark.exists() { Err(DirectoryError::Imported(mark)) } else { Ok(()) }
+    }
+
     /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
@@ -69,6 +83,14 @@ impl Directory {
     pub fn database(&self) -> &Path {
         &self.database
     }
+}
+
+/// Lets nobody but an import use the database in this directory again: two stores that do the work of
+/// one pay out twice.
+pub(crate) fn mark_imported(directory: &Path) -> io::Result<()> {
+    let mark = directory.join(IMPORTED);
+    create(&mark)?;
+    sync_name(&mark)
 }
 
 /// Tries for a moment, because [`owner_waits`] holds the lock for a moment.

@@ -35,20 +35,20 @@ const HEAD: &str = "UPDATE store SET clients = (SELECT count(*) FROM clients),
         revision = greatest((SELECT max(revision) FROM log), epoch_start),
         bytes_through = coalesce((SELECT max(bytes_through) FROM log), 0)";
 
-/// Copies the SQLite store in the directory `source` into the database of `config`. Fails if a
+/// Copies the SQLite store in `directory` into the database of `config`. Fails if a
 /// service has used this database. The source keeps its data; only its schema is migrated.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn import(
     config: &StoreConfig,
-    source: &Path,
+    directory: &Path,
     progress: &Progress,
 ) -> Result<(), ImportError> {
     let no_target = ImportError::NoTarget("OBJSTORE_DATABASE_URL");
     let config = config.database.as_ref().ok_or(no_target)?;
-    let mut source = import::open(source, sqlite::DATABASE, sqlite::migrate)?;
+    let mut source = import::open(directory, sqlite::DATABASE, sqlite::migrate)?;
     let epoch = sqlite::epoch(&source.connection)?;
     let store = source.connection.transaction()?;
-    import::run(config, progress, postgres::migrate, async |transaction, database| {
+    import::run(directory, config, progress, postgres::migrate, async |transaction, database| {
         fill(&store, epoch, transaction, database, progress).await
     })
     .await

@@ -47,19 +47,19 @@ const ADVANCE_IDS: &str = "SELECT pg_advisory_xact_lock('id_seconds'::regclass::
          setval('id_seconds', greatest(last_value, $1::bigint + 1))
      FROM id_seconds";
 
-/// Copies the SQLite store in the directory `source` into the database of `config`. The source
+/// Copies the SQLite store in `directory` into the database of `config`. The source
 /// keeps its data; only its schema is migrated.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn import(
     config: &StoreConfig,
-    source: &Path,
+    directory: &Path,
     progress: &Progress,
 ) -> Result<(), ImportError> {
     let no_target = ImportError::NoTarget("PAYMENTS_DATABASE_URL");
     let config = config.database.as_ref().ok_or(no_target)?;
-    let mut source = import::open(source, sqlite::DATABASE, sqlite::migrate)?;
+    let mut source = import::open(directory, sqlite::DATABASE, sqlite::migrate)?;
     let store = source.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    import::run(config, progress, postgres::migrate, async |transaction, database| {
+    import::run(directory, config, progress, postgres::migrate, async |transaction, database| {
         fill(&store, transaction, database, progress).await
     })
     .await
