@@ -530,7 +530,8 @@ impl Config {
             ca_setting: "PAYMENTS_DATABASE_CA_FILE (--database-ca-file)",
             connections: self.database_connections.get(),
         });
-        Ok(StoreConfig { data_dir: self.data_dir.clone(), database, cache: self.cache.as_u64() })
+        let (cache, payout_delay) = (self.cache.as_u64(), self.payouts.payout_delay);
+        Ok(StoreConfig { data_dir: self.data_dir.clone(), database, cache, payout_delay })
     }
 
     pub(crate) fn pricing(&self) -> Pricing {

@@ -90,13 +90,12 @@ pub(crate) async fn payout(
         past => past.unwrap_or(day),
     };
     let outputs = Output::open(options, &config.payouts)?;
-    let delay = config.payouts.payout_delay;
     let store = config.store()?;
     let mut operator = progress.unless_stopped(Operator::<Store>::open(&store)).await??;
     let mut paid = Vec::new();
     for output in outputs {
         let run = PayoutRun { day, test: options.test, format: output.format() };
-        match pay_out(&mut operator, run, delay, progress).await {
+        match pay_out(&mut operator, run, progress).await {
             Ok(run) => paid.push((output, run)),
             Err(error) => {
                 operator.close().await;

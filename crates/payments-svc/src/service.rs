@@ -124,7 +124,7 @@ fn desk_settings(
 ) -> Result<Option<desk::Settings>, StartError> {
     let Some(url) = config.desk_url() else { return Ok(None) };
     let key = key.ok_or(StartError::DeskKeyMissing("PAYMENTS_DESK_URL"))?;
-    Ok(Some(desk::Settings::new(&url, key, config.payouts.payout_delay)))
+    Ok(Some(desk::Settings::new(&url, key)))
 }
 
 /// The key that signs links to receipts. `None` without receipts.

@@ -26,6 +26,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread::available_parallelism,
+    time::Duration,
 };
 
 use common::{
@@ -97,6 +98,8 @@ pub(crate) struct StoreConfig {
     pub(crate) database: Option<DatabaseConfig>,
     /// The maximum bytes of transactions in memory, with SQLite.
     pub(crate) cache: u64,
+    /// Captures younger than this are not paid out.
+    pub(crate) payout_delay: Duration,
 }
 
 /// Copies a SQLite store to the new file `target`. A running service can keep using the store.
@@ -260,6 +263,7 @@ pub(crate) struct Store {
     api_keys: Arc<ApiKeys>,
     /// Threads for long work. They use half of the cores and leave the others to requests.
     aside: Aside,
+    payout_delay: Duration,
 }
 
 #[derive(Clone)]
@@ -299,7 +303,14 @@ impl Store {
         let clock = Arc::new(JobClock::open(clock).await?);
         let cores = available_parallelism().map_or(2, usize::from);
         let aside = Aside::new((cores / 2).max(1));
-        Ok(Self { engine, clock, api_keys: Arc::new(ApiKeys::new()), aside })
+        let (api_keys, payout_delay) = (Arc::new(ApiKeys::new()), config.payout_delay);
+        Ok(Self { engine, clock, api_keys, aside, payout_delay })
+    }
+
+    /// Captures younger than this are not paid out. A command that asks the running service gets that
+    /// of the service.
+    pub(crate) fn payout_delay(&self) -> Duration {
+        self.payout_delay
     }
 
     /// The clock of what jobs delete or void by time.

@@ -454,6 +454,17 @@ async fn captures_younger_than_the_delay_are_held_back() {
     service.stop().await.agrees().await;
 }
 
+#[tokio::test]
+async fn the_delay_of_a_running_service_counts() {
+    let service = Stopped::on(None, &[("PAYMENTS_PAYOUT_DELAY", "1h")]).start().await;
+    let merchant = funded(&service, Some(DANISH)).await;
+    let mut command = service.data().command();
+    command.args(["payout", "--test", "--csv", "/dev/null"]).env("PAYMENTS_PAYOUT_DELAY", "0s");
+    let ended = process::run(command).await;
+    assert!(ended.status.success(), "{}", process::output(&ended));
+    assert_eq!(merchant.balance().await, 945);
+}
+
 /// Of the first day that is held back, lines are added up. Later days have totals.
 #[tokio::test]
 async fn captures_are_held_back_for_days() {

@@ -1,6 +1,6 @@
 //! What the first page of a merchant shows.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{Event, EventType, Id, Merchant, PageQuery, Webhook, write::DayTotal};
@@ -28,14 +28,9 @@ pub(crate) struct Overview {
 }
 
 impl Payments {
-    /// Captures younger than `payout_delay` are not paid yet.
-    pub(crate) async fn overview(
-        &self,
-        user: Id,
-        merchant: &Merchant,
-        payout_delay: Duration,
-    ) -> Result<Overview, Error> {
+    pub(crate) async fn overview(&self, user: Id, merchant: &Merchant) -> Result<Overview, Error> {
         let (id, store, now) = (merchant.id, &self.store, now());
+        let payout_delay = store.payout_delay();
         let held = match payout_delay.is_zero() {
             true => 0,
             false => {

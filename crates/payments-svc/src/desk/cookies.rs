@@ -52,8 +52,6 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration as Std;
-
     use axum::http::header;
 
     use super::*;
@@ -70,7 +68,7 @@ mod tests {
             ),
         ] {
             let key = DeskKey::of(&"00".repeat(32).into()).unwrap();
-            let settings = Settings::new(&url.parse().unwrap(), key, Std::ZERO);
+            let settings = Settings::new(&url.parse().unwrap(), key);
             let set = Kind::Session.set(Some(&token), &settings).unwrap();
             assert_eq!(set, expected);
             let sent = HeaderValue::from_str(expected.split(';').next().unwrap()).unwrap();

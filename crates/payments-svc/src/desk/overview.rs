@@ -48,8 +48,7 @@ struct Bar {
 }
 
 pub(super) async fn show(at: AtMerchant) -> Result<Response, Error> {
-    let overview =
-        at.payments().overview(at.user(), &at.merchant, at.desk.settings.payout_delay).await?;
+    let overview = at.payments().overview(at.user(), &at.merchant).await?;
     let transaction = |event: &'_ Event| match &event.data {
         EventData::Transaction(transaction) => Some((event.created, (**transaction).clone())),
         _ => None,

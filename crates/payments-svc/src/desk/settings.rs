@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use url::Url;
 
 use crate::authenticator::DeskKey;
@@ -14,22 +12,19 @@ pub(crate) struct Settings {
     /// The name of the desk in authenticator apps.
     pub(super) host: String,
     pub(super) key: DeskKey,
-    /// Captures younger than this are not paid out yet.
-    pub(super) payout_delay: Duration,
     /// The public URL of the payment page, with a slash at the end.
     pub(super) payment_page: String,
 }
 
 impl Settings {
     /// `url` is the public URL of the desk, with a slash at the end.
-    pub(crate) fn new(url: &Url, key: DeskKey, payout_delay: Duration) -> Self {
+    pub(crate) fn new(url: &Url, key: DeskKey) -> Self {
         Self {
             path: url.path().to_owned(),
             origin: url.origin().ascii_serialization(),
             is_secure: url.scheme() == "https",
             host: url.host_str().unwrap_or_default().to_owned(),
             key,
-            payout_delay,
             payment_page: String::new(),
         }
     }

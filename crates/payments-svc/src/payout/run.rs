@@ -3,8 +3,6 @@
 //! A run may be interrupted at any point and started again: a write pays one merchant at most once
 //! in a run, and a closed run makes no more payouts. A run that has paid nobody stays open.
 
-use std::time::Duration;
-
 use common::{
     control::{Operator, Order, OrderError},
     progress::Progress,
@@ -42,12 +40,10 @@ pub(crate) struct Unpaid {
     pub(super) waiting: usize,
 }
 
-/// Pays the merchants of the run, and closes it, unless it is closed or has paid nobody. Captures
-/// younger than `delay` are not paid.
+/// Pays the merchants of the run, and closes it, unless it is closed or has paid nobody.
 pub(super) async fn pay_out(
     operator: &mut Operator<Store>,
     run: PayoutRun,
-    delay: Duration,
     progress: &Progress,
 ) -> Result<PaidRun, PayoutError> {
     let BegunRun { was_closed, due, mut unpaid } =
@@ -59,7 +55,7 @@ pub(super) async fn pay_out(
         for merchant in due {
             progress.check()?;
             // The write does nothing if another command has paid the merchant in the meantime.
-            operator.send(PayMerchant { run: AsJson(run), merchant, delay }).await?;
+            operator.send(PayMerchant { run: AsJson(run), merchant }).await?;
             progress.advance();
         }
         progress.check()?;
@@ -112,7 +108,6 @@ impl Order<Store> for OpenPayoutRun {
 pub(crate) struct PayMerchant {
     run: AsJson<PayoutRun>,
     merchant: Id,
-    delay: Duration,
 }
 
 impl Order<Store> for PayMerchant {
@@ -120,7 +115,7 @@ impl Order<Store> for PayMerchant {
     type Outcome = ();
 
     async fn carry_out(self, store: &Store) -> Result<(), OrderError> {
-        let Self { run: AsJson(run), merchant, delay } = self;
+        let (Self { run: AsJson(run), merchant }, delay) = (self, store.payout_delay());
         // A rejection changes nothing, and the run continues with the others.
         let action = actions::PayOut(PayoutRequest { run, merchant, delay });
         let _rejected = store.write(Actor::OPERATOR, action).await?;

@@ -56,7 +56,12 @@ async fn filled() -> (tempfile::TempDir, Store, Tables) {
 /// A store after the first batches and `times` lists of random batches, and its rows in memory.
 async fn store_with(times: usize) -> (tempfile::TempDir, Store, Tables) {
     let dir = tempfile::tempdir().unwrap();
-    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None, cache: 0 };
+    let config = StoreConfig {
+        data_dir: dir.path().to_owned(),
+        database: None,
+        cache: 0,
+        payout_delay: Duration::ZERO,
+    };
     // Creates the tables.
     Store::open(&config, &mut Files::default()).await.unwrap().close().await;
     let mut both = SqliteAndModel::of(engine::open(&dir.path().join(DATABASE)).unwrap());
@@ -359,7 +364,12 @@ async fn a_full_page_of_new_entries_ends_at_its_last_one() {
         assert_eq!(db.execute(copy, [id.as_bytes(), entry.as_bytes()]).unwrap(), 1);
     }
     drop(db);
-    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None, cache: 0 };
+    let config = StoreConfig {
+        data_dir: dir.path().to_owned(),
+        database: None,
+        cache: 0,
+        payout_delay: Duration::ZERO,
+    };
     let store = Store::open(&config, &mut Files::default()).await.unwrap();
     let (mut after, mut found) = (*entry, Vec::new());
     for expected in [1000, 1, 0] {
