@@ -8,6 +8,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::{error::Category, value::RawValue};
+use zeroize::Zeroizing;
 
 use super::{Field, Fields};
 
@@ -262,13 +263,48 @@ enum NotText {
     Unpaired,
 }
 
+/// Unescapes a string here, because `serde_json` frees a copy without wiping it.
 fn text(value: &RawValue) -> Result<SecretString, NotText> {
-    if !value.get().starts_with('"') {
-        return Err(NotText::OtherType);
+    let inner = value.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let mut rest = inner.ok_or(NotText::OtherType)?;
+    // Long enough, so that it never moves.
+    let mut text = Zeroizing::new(String::with_capacity(rest.len()));
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        text.push_str(plain);
+        let unescaped;
+        (unescaped, rest) = unescape(escape).ok_or(NotText::Unpaired)?;
+        text.push(unescaped);
     }
-    serde_json::from_str::<String>(value.get())
-        .map(SecretString::from)
-        .map_err(|_| NotText::Unpaired)
+    text.push_str(rest);
+    Ok(SecretString::from(text.as_str()))
+}
+
+/// The character of an escape sequence of JSON, which begins after its backslash, and the text after
+/// it.
+fn unescape(escape: &str) -> Option<(char, &str)> {
+    let (kind, rest) = escape.split_at_checked(1)?;
+    let character = match kind {
+        "b" => '\u{8}',
+        "f" => '\u{c}',
+        "n" => '\n',
+        "r" => '\r',
+        "t" => '\t',
+        "u" => return unicode(rest),
+        other => other.chars().next()?,
+    };
+    Some((character, rest))
+}
+
+fn unicode(digits: &str) -> Option<(char, &str)> {
+    let unit = |digits: &str| u16::from_str_radix(digits, 16).ok();
+    let (first, rest) = digits.split_at_checked(4)?;
+    let first = unit(first)?;
+    if let Some(Ok(character)) = char::decode_utf16([first]).next() {
+        return Some((character, rest));
+    }
+    let (second, rest) = rest.strip_prefix("\\u")?.split_at_checked(4)?;
+    let character = char::decode_utf16([first, unit(second)?]).next()?.ok()?;
+    Some((character, rest))
 }
 
 #[cfg(test)]
@@ -308,6 +344,25 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn texts_are_those_of_serde_json(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    Just(r#"\\"#.to_owned()),
+                    "\\\\[\"/bfnrt]",
+                    "\\\\u(d[89ab]|D[c-fC-F]|00|[0-9a-c]{2})[0-9a-fA-F]{2}",
+                    "[^\"\\\\\\x00-\\x1f]",
+                ],
+                0..12,
+            ),
+        ) {
+            let json = format!("\"{}\"", parts.concat());
+            let expected = serde_json::from_str::<String>(&json).ok();
+            let value = serde_json::value::RawValue::from_string(json).unwrap();
+            let text = text(&value).ok();
+            prop_assert_eq!(text.as_ref().map(|text| text.expose_secret()), expected.as_deref());
+        }
+
         #[test]
         fn any_body_is_parsed_or_rejected(body in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(SignIn::parse(&body).map_or_else(|invalid| !invalid.is_empty(), |_| true));
