@@ -21,8 +21,9 @@ pub(super) fn text(sent: &[u8]) -> Sent {
     match parsed(sent)? {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
-        Value::Number(number) => {
-            Ok(Some(number::digits(sent).unwrap_or_else(|| number.to_string())))
+        Value::Number(_) => {
+            let as_sent = || String::from_utf8_lossy(sent.trim_ascii()).into_owned();
+            Ok(Some(number::digits(sent).unwrap_or_else(as_sent)))
         }
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => Err(Anomaly::UnexpectedValue),
     }
@@ -58,6 +59,19 @@ fn parsed(sent: &[u8]) -> Result<Value, Anomaly> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_shown_as_sent() {
+        for (sent, shown) in [
+            (" 1.10 ", "1.10"),
+            ("12345678901234567.5", "12345678901234567.5"),
+            ("1e-400", "1e-400"),
+            ("2e3", "2000"),
+            ("7.0", "7"),
+        ] {
+            assert_eq!(text(sent.as_bytes()).ok().flatten().as_deref(), Some(shown));
+        }
+    }
 
     #[test]
     fn impossible_dates_of_birth_are_unexpected() {
