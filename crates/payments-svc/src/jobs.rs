@@ -62,6 +62,9 @@ const FAST_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of the other jobs.
 const SLOW_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Interval of a warning that does not end by itself.
+const WARNING_INTERVAL: Duration = Duration::from_mins(1);
+
 /// Age at which an idempotency key is deleted. It must be longer than `FORM_TTL` of the payment
 /// page, so that a form never pays twice.
 const KEY_TTL: Duration = Duration::from_secs(48 * 3600);
@@ -190,7 +193,7 @@ impl Jobs {
             }));
         }
         let (this, name) = job("looking for payments without an acquirer");
-        tasks.spawn(every(SLOW_INTERVAL, name, async move || this.warn_of_missing().await));
+        tasks.spawn(every(WARNING_INTERVAL, name, async move || this.warn_of_missing().await));
         tasks
     }
 
