@@ -130,6 +130,8 @@ async fn what_a_proxy_permits_reaches_the_services() {
             (OBJECTS, "/watches", 401),
             (API, "/me", 401),
             (API, "/me/", 401),
+            (API, "/apps/me/keys", 401),
+            (API, "/apps/me/keys/6b016ea00000000000000001", 405),
             (API, "/merchants/6b016ea00000000000000001/apps", 401),
             (POS, "/page.css", 200),
             (POS, "/?redirect=https://shop.example/a/../%2fb", 400),
