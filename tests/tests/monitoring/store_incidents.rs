@@ -15,6 +15,7 @@ use blackbox::{
     small_disk::SmallDisk,
 };
 use futures_util::future::join_all;
+use jiff::Timestamp;
 use serde_json::json;
 
 use crate::{
@@ -264,6 +265,9 @@ async fn a_replica_starts_again_and_again() {
     let mut service = payments::Service::with(&[]).await;
     let mut scene = Scene::of(vec![payments(&service)], nothing).await;
     for _ in 0..3 {
+        // The time of a start has whole seconds.
+        let started = Timestamp::now().as_second();
+        until(async || Timestamp::now().as_second() > started).await;
         service = service.kill().await.start().await;
         scene.timeline.restarted("p:5002", service.url());
         scene.pass(3, nothing).await;
