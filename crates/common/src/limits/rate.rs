@@ -133,64 +133,64 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
     pub fn record(&self, key: K) {
         let Some(Limiter { governor, keys }) = &self.limiter else { return };
         if governor.check_key(&Access::Count(key.clone())).is_err() {
-            keys.shift(&key, u64::saturating_add);
+            keys.add(&key);
         }
     }
 
     fn access(&self, access: Access<K>) -> Result<(), Refused> {
-        let Some(Limiter { governor, .. }) = &self.limiter else { return Ok(()) };
+        let Some(Limiter { governor, keys }) = &self.limiter else { return Ok(()) };
         governor.check_key(&access).map_err(|until| {
             self.rejections.add(self.name);
             let wait = until.wait_time_from(governor.clock().now());
-            Refused { retry_after: (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1) }
+            let wait = (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1);
+            // Those under way may not count in the end.
+            Refused { retry_after: if keys.has_reserved(access.key()) { 1 } else { wait } }
         })
     }
 
     /// Counts one event for `key` until the result is dropped, or rejects it.
     pub fn reserve(self: &Arc<Self>, key: K) -> Result<Reserved<K>, Refused> {
         self.count(key.clone())?;
-        Ok(Reserved { limiter: Arc::clone(self), key: Some(key) })
-    }
-
-    fn release(&self, key: &K) {
-        if let Some(limiter) = &self.limiter {
-            limiter.keys.shift(key, u64::saturating_sub);
-        }
-    }
-
-    /// Removes all counts of `key`.
-    fn clear(&self, key: &K) {
-        if let Some(limiter) = &self.limiter {
-            limiter.keys.lock().remove(key);
-        }
+        let keys = self.limiter.as_ref().map(|limiter| &limiter.keys);
+        let generation = keys.map_or(0, |keys| keys.reserve(&key));
+        Ok(Reserved { limiter: Arc::clone(self), key, generation, end: End::Release })
     }
 }
 
 /// One count of a [`RateLimiter`]. Dropping it removes the count, unless it is kept.
 pub struct Reserved<K: Hash + Eq + Clone> {
     limiter: Arc<RateLimiter<K>>,
-    /// `None` if the count stays.
-    key: Option<K>,
+    key: K,
+    /// That of the key when it was counted.
+    generation: u32,
+    end: End,
+}
+
+/// What becomes of a count.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Release,
+    Keep,
+    /// All counts of the key are removed.
+    Clear,
 }
 
 impl<K: Hash + Eq + Clone> Reserved<K> {
     /// Keeps the count after this value is dropped.
     pub fn keep(mut self) {
-        self.key = None;
+        self.end = End::Keep;
     }
 
     /// Removes all counts of the key.
     pub fn clear(mut self) {
-        if let Some(key) = self.key.take() {
-            self.limiter.clear(&key);
-        }
+        self.end = End::Clear;
     }
 }
 
 impl<K: Hash + Eq + Clone> Drop for Reserved<K> {
     fn drop(&mut self) {
-        if let Some(key) = &self.key {
-            self.limiter.release(key);
+        if let Some(limiter) = &self.limiter.limiter {
+            limiter.keys.end(&self.key, self.generation, self.end);
         }
     }
 }
@@ -207,26 +207,76 @@ impl<K: Hash + Eq + Clone + Send> Limited for RateLimiter<K> {
     }
 }
 
-/// The state of each key: the time at which all its counts have expired.
+/// The state of a key.
+#[derive(Clone, Copy, Default)]
+struct State {
+    /// When all its counts have expired.
+    expires: Nanos,
+    /// The number of its counts that are reserved.
+    reserved: u32,
+    /// The number of times that its counts were removed. A count of before is none any more.
+    generation: u32,
+}
+
 #[derive(Clone)]
 struct Keys<K: Hash + Eq> {
-    states: Arc<Mutex<Cache<K, Nanos>>>,
+    states: Arc<Mutex<Cache<K, State>>>,
     /// Time until one count expires.
     interval: Duration,
 }
 
 impl<K: Hash + Eq> Keys<K> {
     /// Held for one look-up, never across an await.
-    fn lock(&self) -> MutexGuard<'_, Cache<K, Nanos>> {
+    fn lock(&self) -> MutexGuard<'_, Cache<K, State>> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds one event to the count of `key`, or subtracts one.
-    fn shift(&self, key: &K, shifted: fn(u64, u64) -> u64) {
+    /// Adds one event to the count of `key`.
+    fn add(&self, key: &K) {
         if let Some(mut state) = self.lock().get_mut(key) {
-            let interval = Nanos::from(self.interval).as_u64();
-            *state = Nanos::new(shifted(state.as_u64(), interval));
+            state.shift(self.interval, u64::saturating_add);
         }
+    }
+
+    fn has_reserved(&self, key: &K) -> bool {
+        self.lock().get(key).is_some_and(|state| state.reserved > 0)
+    }
+
+    /// Marks a count of `key` as reserved, and returns its generation.
+    fn reserve(&self, key: &K) -> u32 {
+        self.lock().get_mut(key).map_or(0, |mut state| {
+            state.reserved = state.reserved.saturating_add(1);
+            state.generation
+        })
+    }
+
+    /// Ends a reserved count of this generation.
+    fn end(&self, key: &K, generation: u32, end: End) {
+        let mut states = self.lock();
+        let Some(mut state) = states.get_mut(key) else { return };
+        if end == End::Clear {
+            let generation = state.generation.wrapping_add(1);
+            *state = State { generation, ..State::default() };
+        } else if state.generation == generation {
+            state.reserved = state.reserved.saturating_sub(1);
+            if end == End::Release {
+                state.shift(self.interval, u64::saturating_sub);
+            }
+        }
+    }
+}
+
+impl State {
+    fn shift(&mut self, interval: Duration, shifted: fn(u64, u64) -> u64) {
+        let interval = Nanos::from(interval).as_u64();
+        self.expires = Nanos::new(shifted(self.expires.as_u64(), interval));
+    }
+}
+
+impl<K> Access<K> {
+    fn key(&self) -> &K {
+        let (Self::Count(key) | Self::Check(key)) = self;
+        key
     }
 }
 
@@ -239,10 +289,13 @@ impl<K: Hash + Eq + Clone> StateStore for Keys<K> {
     {
         let mut states = self.lock();
         match access {
-            Access::Check(key) => measure(states.get(key).copied()).map(|(passed, _)| passed),
+            Access::Check(key) => {
+                measure(states.get(key).map(|state| state.expires)).map(|(passed, _)| passed)
+            }
             Access::Count(key) => {
-                let (passed, state) = measure(states.get(key).copied())?;
-                states.insert(key.clone(), state);
+                let state = states.get(key).copied();
+                let (passed, expires) = measure(state.map(|state| state.expires))?;
+                states.insert(key.clone(), State { expires, ..state.unwrap_or_default() });
                 Ok(passed)
             }
         }
@@ -316,6 +369,27 @@ mod tests {
         assert!(limiter.count(1).is_ok() && limiter.count(1).is_err());
         limiter.record(1);
         assert_eq!(limiter.usage().rejections, 3, "a record is never rejected");
+    }
+
+    #[test]
+    fn a_count_that_was_removed_with_others_is_not_removed_again() {
+        let limiter = limiter("2/1h", 10);
+        let first = limiter.reserve(1).ok().unwrap();
+        limiter.reserve(1).ok().unwrap().clear();
+        assert_eq!((limiter.count(1), limiter.count(1)), (Ok(()), Ok(())));
+        drop(first);
+        assert!(limiter.count(1).is_err());
+    }
+
+    #[test]
+    fn what_is_under_way_may_not_count_in_a_second() {
+        let limiter = limiter("2/1h", 10);
+        let [first, second] = [(); 2].map(|()| limiter.reserve(1).ok().unwrap());
+        assert_eq!(limiter.count(1), Err(Refused { retry_after: 1 }));
+        first.keep();
+        assert_eq!(limiter.count(1), Err(Refused { retry_after: 1 }));
+        second.keep();
+        assert!(limiter.count(1).unwrap_err().retry_after > 1_000);
     }
 
     #[test]
