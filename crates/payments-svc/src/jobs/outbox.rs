@@ -254,9 +254,8 @@ impl Outbox {
         let _permit = self.evidence.acquire().await;
         let Some(evidence) = self.store.submitted_evidence(*dispute, entry.id).await? else {
             // An attempt before may have been carried out.
-            let known = self.acquirers.ask_entry(entry, now()).await?;
             let reason = "the evidence was deleted, or replaced after an inquiry became a dispute";
-            return Ok(known.unwrap_or_else(|| Execution::Refused { reason: reason.into() }));
+            return Ok(self.ask_or_refuse(entry, reason).await?);
         };
         let entry = OutboxEntry { evidence: Some(evidence), ..entry.clone() };
         Ok(self.acquirers.carry_out(&entry, now()).await?)
@@ -276,9 +275,16 @@ impl Outbox {
     /// Asks for an entry that is not sent again. The question closes its key. Without an answer, the
     /// entry stays in the outbox. `reason`: why it is refused if it was not carried out.
     async fn give_up(&self, entry: &OutboxEntry, reason: &'static str) -> Option<Execution> {
-        let never_done = || Execution::Refused { reason: reason.into() };
-        let answer = self.acquirers.ask_entry(entry, now()).await;
-        let answer = answer.map_err(|error| NotSent(entry.id, error.into()));
-        Some(self.asking.observe(answer)?.unwrap_or_else(never_done))
+        let answer = self.ask_or_refuse(entry, reason).await;
+        self.asking.observe(answer.map_err(|error| NotSent(entry.id, error.into())))
+    }
+
+    async fn ask_or_refuse(
+        &self,
+        entry: &OutboxEntry,
+        reason: &'static str,
+    ) -> Result<Execution, NoAnswer> {
+        let known = self.acquirers.ask_entry(entry, now()).await?;
+        Ok(known.unwrap_or_else(|| Execution::Refused { reason: reason.into() }))
     }
 }
