@@ -132,6 +132,20 @@ impl<P: Program> Stopped<P> {
         Self::on(postgres.then(Self::migrated), settings)
     }
 
+    /// Neither the service nor a command that writes uses the store any more.
+    pub async fn is_imported(&self, writing: &[&str]) {
+        let mark = self.data().join("imported");
+        for arguments in [&[][..], writing] {
+            let mut command = self.command();
+            command.args(arguments);
+            let ended = process::run(command).await;
+            let (code, output) = (ended.status.code(), process::output(&ended));
+            assert_eq!(code, Some(2), "{output}");
+            assert!(output.contains("was imported to PostgreSQL"), "{output}");
+            assert!(output.contains(mark.to_str().expect("text")), "{output}");
+        }
+    }
+
     /// A database with the tables of the service, and without data. Only the first one is migrated; the
     /// others are copies, made in a fraction of the time.
     pub fn migrated() -> Database {
