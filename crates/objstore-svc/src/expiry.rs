@@ -7,7 +7,8 @@
 //! 3. After a jump of the clock, nothing is deleted or extended until it is right again
 //!    ([`Store::expiry_time`]).
 //! 4. While a replica or the database is down, clients cannot connect. So after a start, and after
-//!    a failure, a replica waits for the grace time before it treats a client as gone.
+//!    a failure, a replica waits for the grace time before it treats a client as gone. After a small
+//!    jump, too: the other replicas must extend their presences first.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,6 +16,7 @@ use common::outage::Outage;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::{
+    domain::Timestamp,
     store::{PRESENCE_PAGE, Store, StoreError},
     watch::Connected,
 };
@@ -47,7 +49,7 @@ impl Expiry {
             Outage::of("deleting expired objects"),
             Outage::of("deleting objects of gone clients"),
         );
-        let (mut kept, mut outage) = (Instant::now(), Instant::now());
+        let (mut kept, mut outage) = (Kept::at(None), Instant::now());
         let mut has_more = false;
         loop {
             if !has_more {
@@ -55,25 +57,27 @@ impl Expiry {
             }
             // Before each write: it can take longer than the presences last.
             let keeping = self.keep_presences().await;
-            let late = kept.elapsed();
-            if !matches!(keeping, Ok(true)) || late > OUTAGE {
+            let now = keeping.as_ref().ok().copied().flatten();
+            let late = kept.since(now);
+            if now.is_none() || late > OUTAGE {
                 outage = Instant::now();
             }
             slow.observe(if late > OUTAGE { Err(Late(late)) } else { Ok(()) });
-            kept = Instant::now();
+            kept = Kept::at(now);
             // A client that connects at the last moment is noticed at the next tick.
             let gone = outage.elapsed() > self.grace + 2 * EVERY;
-            let expiring = self.store.expire(gone).await;
+            let expiring = match now {
+                Some(now) => self.store.expire(gone, now).await,
+                None => Ok(false),
+            };
             has_more = matches!(expiring, Ok(true));
             log.observe(keeping.and(expiring));
         }
     }
 
-    /// Returns whether the clock is right.
-    async fn keep_presences(&self) -> Result<bool, StoreError> {
-        if self.store.expiry_time().await?.is_none() {
-            return Ok(false);
-        }
+    /// Returns the time of the store before; `None`, and does nothing, after a jump of the clock.
+    async fn keep_presences(&self) -> Result<Option<Timestamp>, StoreError> {
+        let Some(now) = self.store.expiry_time().await? else { return Ok(None) };
         for left in self.connected.take_left().chunks(PRESENCE_PAGE) {
             self.store.keep_presences(left.to_vec(), false).await?;
         }
@@ -89,6 +93,27 @@ impl Expiry {
             }
             after = page.last().copied();
         }
-        Ok(true)
+        Ok(Some(now))
+    }
+}
+
+/// When presences were last extended.
+struct Kept {
+    at: Instant,
+    /// The time of the store.
+    stored: Option<Timestamp>,
+}
+
+impl Kept {
+    fn at(stored: Option<Timestamp>) -> Self {
+        Self { at: Instant::now(), stored }
+    }
+
+    /// The time since then until `now`, by the clock by which more has passed.
+    fn since(&self, now: Option<Timestamp>) -> Duration {
+        let stored = now.zip(self.stored).map(|(now, then)| now.saturating_sub(then));
+        let stored =
+            stored.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
+        self.at.elapsed().max(stored.unwrap_or_default())
     }
 }

@@ -540,11 +540,10 @@ impl Store {
         })
     }
 
-    /// Deletes objects whose time has passed by the clock of the store, and if `gone` those whose
-    /// client is gone: as many as one write can. Returns whether there were any. Reads first, because
-    /// a write locks the store.
-    pub(crate) async fn expire(&self, gone: bool) -> Result<bool, StoreError> {
-        let Some(now) = self.expiry_time().await? else { return Ok(false) };
+    /// Deletes objects whose time has passed at the [`Self::expiry_time`] `now`, and if `gone` those
+    /// whose client is gone: as many as one write can. Returns whether there were any. Reads first,
+    /// because a write locks the store.
+    pub(crate) async fn expire(&self, gone: bool, now: Timestamp) -> Result<bool, StoreError> {
         let is_due = engine!(self, engine => engine.is_due(gone, now).await?);
         if is_due {
             // An expiry is never refused.

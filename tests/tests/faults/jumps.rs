@@ -34,11 +34,15 @@ enum StoreClock {
     Database(Database),
 }
 
+fn movable() -> Database {
+    let database = Cluster::shared().database();
+    database.run(MOVABLE);
+    database
+}
+
 impl StoreClock {
     fn all() -> [Self; 2] {
-        let database = Cluster::shared().database();
-        database.run(MOVABLE);
-        [Self::Service(Clock::new()), Self::Database(database)]
+        [Self::Service(Clock::new()), Self::Database(movable())]
     }
 
     fn database(&self) -> Option<Database> {
@@ -147,6 +151,41 @@ async fn a_jump_of_the_clock_deletes_no_object() {
         eventually("the object expires", DEADLINE, is_gone).await;
         service.stop().await;
     }
+}
+
+/// Each replica extends the presences of its own clients, and deletes those of all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_small_jump_of_the_clock_deletes_no_object_of_a_client_of_another_replica() {
+    let clock = StoreClock::Database(movable());
+    let settings = [("OBJSTORE_PRESENCE_GRACE", "1s")];
+    let (mut replicas, mut present) = (Vec::new(), Vec::new());
+    for _ in 0..2 {
+        let service = objstore::Stopped::on(clock.database(), &settings).start().await;
+        let (client, object) = (service.client().await, Object::fresh());
+        let socket = client.socket().await;
+        client.set_with("?presence=true", &object).await;
+        replicas.push(service);
+        present.push((client, object, socket));
+    }
+    // Until both have forgotten their start.
+    sleep(TURNS).await;
+    // Each has its turn before the other one in half of the jumps.
+    for minutes in 1..=8 {
+        clock.set(minutes * 60);
+        sleep(Duration::from_secs(1)).await;
+        for (client, object, _) in &present {
+            assert_eq!(client.get(&object.key).await, *object);
+        }
+    }
+    let (_, object, socket) = present.pop().unwrap();
+    let (client, kept, _) = &present[0];
+    socket.close().await;
+    let is_gone = async || {
+        let answer = client.post("/get", object.key.body()).await;
+        (answer.status == 422).then_some(())
+    };
+    eventually("the object of the client that left is deleted", DEADLINE, is_gone).await;
+    assert_eq!(client.get(&kept.key).await, *kept);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
