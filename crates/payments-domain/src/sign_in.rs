@@ -75,6 +75,12 @@ impl Token {
 pub struct TokenDigest([u8; 32]);
 stored! { TokenDigest([u8; 32]) }
 
+impl TokenDigest {
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl fmt::Debug for TokenDigest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("TokenDigest")

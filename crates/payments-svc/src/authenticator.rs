@@ -4,7 +4,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use payments_domain::{Code, Id, SealedSecret, Token};
+use payments_domain::{Code, Id, SealedSecret, Token, TokenDigest};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use ring::{
     aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
@@ -84,12 +84,21 @@ impl DeskKey {
         derived(&self.hmac(), b"receipt links")
     }
 
-    /// The secret of the session that a browser begins with a link: the same for each request.
-    pub(crate) fn session(&self, link: &Token, browser: &Token) -> Token {
-        let of_link = derived(&derived(&self.hmac(), b"sessions"), link.expose().as_bytes());
+    /// The secret of the session that a link begins in a browser, or that a code begins in place of
+    /// another session: the same for each request.
+    pub(crate) fn session(&self, from: TokenDigest, with: &str) -> Token {
+        let key = derived(&derived(&self.hmac(), b"sessions"), from.as_bytes());
         let mut secret = [0; 32];
-        secret.copy_from_slice(hmac::sign(&of_link, browser.expose().as_bytes()).as_ref());
+        secret.copy_from_slice(hmac::sign(&key, with.as_bytes()).as_ref());
         Token::new(secret)
+    }
+
+    /// A recovery code of the authenticator whose first code began the session.
+    pub(crate) fn recovery_code(&self, session: TokenDigest, number: u8) -> String {
+        let key = derived(&derived(&self.hmac(), b"recovery codes"), session.as_bytes());
+        let mut random = [0; 10];
+        random.copy_from_slice(&hmac::sign(&key, &[number]).as_ref()[..10]);
+        recovery_code(random)
     }
 
     fn hmac(&self) -> hmac::Key {

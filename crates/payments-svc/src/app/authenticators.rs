@@ -1,5 +1,8 @@
 //! The second factor of users at the desk: an authenticator app and recovery codes.
 
+use std::array::from_fn;
+
+use jiff::SignedDuration;
 use payments_domain::{
     Actor, CodeResult, Id, Token, TokenDigest,
     actions::{
@@ -19,12 +22,21 @@ pub(crate) struct Account {
     pub(crate) sessions: Vec<SessionRow>,
 }
 
+/// How long after a code the browser can send it again.
+const REPEAT: SignedDuration = SignedDuration::from_mins(1);
+
 /// New recovery codes. The store gets only their digests.
 pub(crate) struct RecoveryCodes(pub(crate) [String; 10]);
 
 impl RecoveryCodes {
     pub(crate) fn new() -> Self {
-        Self([(); 10].map(|()| recovery_code(rand::random())))
+        Self(from_fn(|_| recovery_code(rand::random())))
+    }
+
+    /// Those of the authenticator whose first code began the session.
+    pub(crate) fn first(session: &Token, key: &DeskKey) -> Self {
+        let session = session.digest();
+        Self(from_fn(|number| key.recovery_code(session, u8::try_from(number).unwrap_or(u8::MAX))))
     }
 
     fn digests(&self) -> Vec<TokenDigest> {
@@ -68,26 +80,51 @@ impl Payments {
     }
 
     /// Checks a code that the user typed. A right one gives the secret of the session that has begun
-    /// in place of the current one. With `recovery_codes`, it is the first one of the
-    /// authenticator. [`Error::NotFound`] if the user has no such authenticator.
+    /// in place of the current one. The first one of an authenticator also makes its
+    /// [`RecoveryCodes::first`]. [`Error::NotFound`] if the user has no such authenticator.
     pub(crate) async fn enter_code(
         &self,
         SignedIn { user, session, .. }: &SignedIn,
         key: &DeskKey,
         typed: &str,
-        recovery_codes: Option<&RecoveryCodes>,
+        is_first: bool,
     ) -> Result<Result<Token, Refused>, Error> {
-        let (user, session, next) = (user.id, *session, Token::new(rand::random()));
+        let (user, session, next) = (user.id, *session, key.session(*session, typed));
         let row = self.row::<AuthenticatorRow>(&user).await?.ok_or(Error::NotFound)?;
         let secret = key.open(user, &row.secret).map_err(Error::Sealed)?;
         let code = secret.code(typed, self.store.database_time().await?);
-        let recovery_codes = recovery_codes.map(RecoveryCodes::digests);
+        let recovery_codes = is_first.then(|| RecoveryCodes::first(&next, key).digests());
         let action = EnterCode { user, session, code, next: next.digest(), recovery_codes };
-        Ok(match self.write(Actor::user(user), action).await?.result {
-            CodeResult::Right => Ok(next),
-            CodeResult::Wrong => Err(Refused::Wrong),
-            CodeResult::Locked => Err(Refused::Locked),
-        })
+        match self.write(Actor::user(user), action).await {
+            Ok(entered) => Ok(match entered.result {
+                CodeResult::Right => Ok(next),
+                CodeResult::Wrong => Err(Refused::Wrong),
+                CodeResult::Locked => Err(Refused::Locked),
+            }),
+            Err(Error::NotFound) => {
+                self.repeated_code(session, key, typed).await.map(|(next, _)| Ok(next))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The session that the code began in place of this one a moment ago: at a double click, the
+    /// browser may never see the answer to its first request.
+    pub(crate) async fn repeated_code(
+        &self,
+        session: TokenDigest,
+        key: &DeskKey,
+        typed: &str,
+    ) -> Result<(Token, SignedIn), Error> {
+        let next = key.session(session, typed);
+        let row = self.row::<SessionRow>(&next.digest()).await?;
+        let now = self.store.database_time().await?;
+        let is_recent = |verified| now.duration_since(verified) < REPEAT;
+        let is_recent = row.and_then(|row| row.verified).is_some_and(is_recent);
+        match self.signed_in(&next).await? {
+            Some(signed_in) if is_recent => Ok((next, signed_in)),
+            _ => Err(Error::NotFound),
+        }
     }
 
     /// Replaces the recovery codes.

@@ -103,7 +103,7 @@ impl Payments {
         browser: &Token,
         key: &DeskKey,
     ) -> Result<Token, Error> {
-        let session = key.session(token, browser);
+        let session = key.session(token.digest(), browser.expose());
         match self.use_link(token.digest(), browser.digest(), session.digest()).await {
             Err(Error::NotFound) if self.signed_in(&session).await?.is_some() => Ok(session),
             used => used.map(|()| session),

@@ -4,11 +4,11 @@ use askama::Template;
 use axum::{http::StatusCode, response::Response};
 
 use super::{
-    code::{field, status},
+    code::{Entry, field, status},
     next::Next,
     payments::time,
     qr::svg,
-    view::{self, Field, typed},
+    view::{self, Field},
     visitor::Session,
 };
 use crate::{
@@ -87,21 +87,19 @@ async fn authenticator(
 
 /// Checks the first code. If it is right, shows the recovery codes, once.
 pub(super) async fn enter_first_code(
-    at: Session,
+    entry: Entry,
     next: Next,
     body: Body,
 ) -> Result<Response, Error> {
-    let (codes, key, typed) = (RecoveryCodes::new(), &at.desk.settings.key, typed(&body, "code"));
-    match at.payments().enter_code(&at.signed_in, key, &typed, Some(&codes)).await {
-        Ok(Ok(session)) => {
+    let (at, entered) = entry.enter(&body, true).await?;
+    match entered {
+        Ok(session) => {
+            let codes = RecoveryCodes::first(&session, &at.desk.settings.key);
             let account = at.account();
             let page = RecoveryCodesPage { at: &at, codes: &codes, next: next.path(&account) };
             Ok(at.set_session(Some(&session), view::page(StatusCode::OK, &page)))
         }
-        Ok(Err(refused)) => authenticator(&at, &next, Some(refused)).await,
-        // It works already.
-        Err(app::Error::NotFound) => Ok(at.redirect("account")),
-        Err(error) => Err(error.into()),
+        Err(refused) => authenticator(&at, &next, Some(refused)).await,
     }
 }
 

@@ -1,15 +1,24 @@
 //! The page for a code of the authenticator: after a link, and before money and keys.
 
+use std::convert::Infallible;
+
 use askama::Template;
-use axum::{http::StatusCode, response::Response};
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+use payments_domain::Token;
 
 use super::{
+    Desk,
+    cookies::Kind,
     next::Next,
     view::{self, Field, typed},
-    visitor::{AnySession, Session},
+    visitor::{AnySession, Session, Visitor},
 };
 use crate::{
-    app::{Codes, Refused},
+    app::{self, Codes, Refused},
     web::{Body, Error},
 };
 
@@ -57,14 +66,53 @@ pub(super) async fn form(AnySession(at): AnySession) -> Response {
     }
 }
 
-/// A right code begins another session.
-pub(super) async fn enter(
-    AnySession(at): AnySession,
-    next: Next,
-    body: Body,
-) -> Result<Response, Error> {
-    let (typed, key) = (typed(&body, "code"), &at.desk.settings.key);
-    match at.payments().enter_code(&at.signed_in, key, &typed, None).await? {
+/// A browser that sends a code.
+pub(super) struct Entry {
+    visitor: Visitor,
+    session: Option<Token>,
+}
+
+impl FromRequestParts<Desk> for Entry {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Infallible> {
+        let Ok(visitor) = Visitor::from_request_parts(parts, desk).await;
+        let session = Kind::Session.read(&parts.headers, &desk.settings);
+        Ok(Self { visitor, session })
+    }
+}
+
+impl Entry {
+    /// A right code gives the secret of another session. `is_first`: it is the first one of the
+    /// authenticator.
+    pub(super) async fn enter(
+        self,
+        body: &Body,
+        is_first: bool,
+    ) -> Result<(Session, Result<Token, Refused>), Error> {
+        let Self { visitor, session } = self;
+        let (desk, typed) = (visitor.desk.clone(), typed(body, "code"));
+        let (payments, key) = (&desk.payments, &desk.settings.key);
+        let lead = |page, error| match error {
+            app::Error::NotFound => Error::SeeOther(format!("{}{page}", desk.settings.path)),
+            error => error.into(),
+        };
+        let Some(session) = session else { return Err(lead("sign-in", app::Error::NotFound)) };
+        if let Some(signed_in) = payments.signed_in(&session).await? {
+            let entered = payments.enter_code(&signed_in, key, &typed, is_first).await;
+            // The user has no authenticator, or has entered its first code before.
+            let entered = entered.map_err(|error| lead("account", error))?;
+            return Ok((visitor.session(signed_in), entered));
+        }
+        let repeated = payments.repeated_code(session.digest(), key, &typed).await;
+        let (next, signed_in) = repeated.map_err(|error| lead("sign-in", error))?;
+        Ok((visitor.session(signed_in), Ok(next)))
+    }
+}
+
+pub(super) async fn enter(entry: Entry, next: Next, body: Body) -> Result<Response, Error> {
+    let (at, entered) = entry.enter(&body, false).await?;
+    match entered {
         Ok(session) => Ok(at.set_session(Some(&session), next.redirect(at.home()))),
         Err(refused) => {
             let page = CodePage { at: &at, refused: Some(refused) };

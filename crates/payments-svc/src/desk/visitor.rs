@@ -42,6 +42,10 @@ impl Visitor {
         &VERSION
     }
 
+    pub(super) fn session(self, signed_in: SignedIn) -> Session {
+        Session { visitor: self, signed_in }
+    }
+
     /// Redirects the browser to a page of the desk.
     pub(super) fn redirect(&self, page: &str) -> Response {
         see_other(&format!("{}{page}", self.home()))
@@ -90,7 +94,7 @@ impl FromRequestParts<Desk> for AnySession {
     async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Self, Response> {
         let Ok(visitor) = Visitor::from_request_parts(parts, desk).await;
         match visitor.signed_in(&parts.headers).await {
-            Ok(Some(signed_in)) => Ok(Self(Session { visitor, signed_in })),
+            Ok(Some(signed_in)) => Ok(Self(visitor.session(signed_in))),
             Ok(None) => Err(visitor.redirect("sign-in")),
             Err(error) => Err(Error::from(error).into_response()),
         }
