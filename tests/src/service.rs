@@ -132,12 +132,14 @@ impl<P: Program> Stopped<P> {
         Self::on(postgres.then(Self::migrated), settings)
     }
 
-    /// Neither the service nor a command that writes uses the store any more.
-    pub async fn is_imported(&self, writing: &[&str]) {
+    /// Neither the service nor `backup` nor these commands use the store any more.
+    pub async fn is_imported(&self, commands: &[&[&str]]) {
         let mark = self.data().join("imported");
-        for arguments in [&[][..], writing] {
+        let copy = self.data().join("copy.db");
+        let backup = ["backup", "--to", copy.to_str().expect("text")];
+        for arguments in [&[][..], &backup].iter().chain(commands) {
             let mut command = self.command();
-            command.args(arguments);
+            command.args(*arguments);
             let ended = process::run(command).await;
             let (code, output) = (ended.status.code(), process::output(&ended));
             assert_eq!(code, Some(2), "{output}");

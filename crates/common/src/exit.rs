@@ -171,6 +171,7 @@ mod sqlite {
             match self {
                 Self::Sqlite(error) => error.exit_code(),
                 Self::Io(error) => error.exit_code(),
+                Self::Directory(error) => error.exit_code(),
                 Self::Missing(_) | Self::Postgres | Self::Exists(_) | Self::Interrupted => USAGE,
             }
         }

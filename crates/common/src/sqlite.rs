@@ -60,7 +60,7 @@ mod room;
 pub use base::{Base, Owned};
 pub use cache::{Changing, LookUp, Place, ReadCache};
 pub(crate) use directory::mark_imported;
-pub use directory::{Directory, DirectoryError};
+pub use directory::{Directory, DirectoryError, require_current};
 pub use disk::Disk;
 pub use embedded::{Embedded, StartError, WriterThread, failure};
 pub use migrate::migrate;
@@ -178,6 +178,9 @@ pub enum BackupError {
     /// The source does not exist.
     #[error("there is no database at {0:?}")]
     Missing(PathBuf),
+    /// The source was imported elsewhere: the copy would be old.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// The store is in PostgreSQL, and [`backup`] copies only SQLite databases.
     #[error("the store is in PostgreSQL: use pg_dump to copy it")]
     Postgres,
@@ -213,6 +216,7 @@ pub fn backup(
     if !source.exists() {
         return Err(BackupError::Missing(source.to_owned()));
     }
+    require_current(directory::parent(source))?;
     if target.exists() {
         return Err(BackupError::Exists(target.to_owned()));
     }

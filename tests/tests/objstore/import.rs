@@ -126,7 +126,7 @@ async fn nobody_uses_an_imported_store_again() {
     let place = Stopped::on(None, &[]).start().await.stop().await;
     let (succeeded, output) = import(&place, &Cluster::apart().database()).await;
     assert!(succeeded, "{output}");
-    place.is_imported(&["new-epoch"]).await;
+    place.is_imported(&[&["new-epoch"]]).await;
     // An import may be repeated.
     let (succeeded, output) = import(&place, &Cluster::apart().database()).await;
     assert!(succeeded, "{output}");

@@ -190,6 +190,7 @@ async fn an_import_that_is_stopped_leaves_nothing() {
         assert!(is_empty(&database));
     })
     .await;
+    fs::remove_file(place.data().join("imported")).unwrap();
     place.agrees().await;
 }
 

@@ -22,7 +22,7 @@ use tokio::{
 use crate::{
     books::{book, pay_out},
     evidence::{PDF, form},
-    live::standing,
+    live::{reconcile::HEADER, standing},
     postgres::write_everything,
     returns::return_all,
 };
@@ -429,7 +429,10 @@ async fn nobody_uses_an_imported_store_again() {
     let place = Stopped::on(None, &[]).start().await.stop().await;
     let (succeeded, output) = import(&place, &Cluster::apart().database()).await;
     assert!(succeeded, "{output}");
-    place.is_imported(&["approve", &"0".repeat(24)]).await;
+    let settlement = place.data().join("settlement.csv");
+    fs::write(&settlement, HEADER).unwrap();
+    let reconcile = ["reconcile", "--from", settlement.to_str().unwrap()];
+    place.is_imported(&[&["approve", &"0".repeat(24)], &["check"], &reconcile]).await;
     // An import may be repeated.
     let (succeeded, output) = import(&place, &Cluster::apart().database()).await;
     assert!(succeeded, "{output}");

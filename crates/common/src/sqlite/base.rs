@@ -5,7 +5,9 @@ use std::{path::Path, sync::Arc};
 use rusqlite::Connection;
 use tokio::task::spawn_blocking;
 
-use super::{Directory, Disk, Embedded, Lookups, Readers, StartError, WriterThread, recover};
+use super::{
+    Directory, Disk, Embedded, Lookups, Readers, StartError, WriterThread, recover, require_current,
+};
 use crate::{
     aside::{Aside, Panicked},
     batch::{Engine, Queue},
@@ -30,7 +32,7 @@ impl Owned {
         migrate: impl FnOnce(&mut Connection) -> Result<(), MigrationError>,
     ) -> Result<Self, StartError> {
         let directory = Directory::own(directory, database)?;
-        directory.require_current()?;
+        require_current(directory.path())?;
         Self::of(directory, migrate)
     }
 

@@ -63,12 +63,6 @@ impl Directory {
         }
     }
 
-    /// Fails if the database was imported elsewhere.
-    pub(super) fn require_current(&self) -> Result<(), DirectoryError> {
-        let mark = self.path.join(IMPORTED);
-        if mark.exists() { Err(DirectoryError::Imported(mark)) } else { Ok(()) }
-    }
-
     /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
@@ -83,6 +77,12 @@ impl Directory {
     pub fn database(&self) -> &Path {
         &self.database
     }
+}
+
+/// Fails if the database in this directory was imported elsewhere: what is read is old.
+pub fn require_current(directory: &Path) -> Result<(), DirectoryError> {
+    let mark = directory.join(IMPORTED);
+    if mark.exists() { Err(DirectoryError::Imported(mark)) } else { Ok(()) }
 }
 
 /// Lets nobody but an import use the database in this directory again: two stores that do the work of

@@ -25,7 +25,7 @@ use common::{
     postgres::OpenError,
     progress::Interrupted,
     sql::{ColumnError, Columns, StoredRows},
-    sqlite::is_interrupted,
+    sqlite::{DirectoryError, is_interrupted},
 };
 use payments_domain::{User, write::BatchRows};
 
@@ -143,6 +143,8 @@ impl fmt::Display for Findings {
 /// Why a check failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CheckError {
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     #[error("the database cannot be read: {0}")]
     Sqlite(#[source] rusqlite::Error),
     #[error(transparent)]
@@ -156,6 +158,7 @@ pub(crate) enum CheckError {
 impl Fatal for CheckError {
     fn exit_code(&self) -> u8 {
         match self {
+            Self::Directory(error) => error.exit_code(),
             Self::Sqlite(error) => error.exit_code(),
             Self::Postgres(error) => error.exit_code(),
             Self::Disagree(_) => DIFFERENT,

@@ -12,7 +12,7 @@ use common::{
     postgres::OpenError,
     progress::{Interrupted, Progress},
     sql::{ColumnError, Columns, Group, Param, Stored as _, bind},
-    sqlite::{is_interrupted, stop_with},
+    sqlite::{DirectoryError, is_interrupted, stop_with},
 };
 use payments_domain::{AcquirerKey, BookedOperation, Reconciliation, Reference, SettledRow};
 use rusqlite::Connection;
@@ -121,6 +121,8 @@ pub(super) const UNIT: &str = "booked operations";
 /// Why a settlement file was not compared with the books.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     #[error("the database cannot be read: {0}")]
     Sqlite(#[source] rusqlite::Error),
     #[error(transparent)]
@@ -136,6 +138,7 @@ pub(crate) enum ReconcileError {
 impl Fatal for ReconcileError {
     fn exit_code(&self) -> u8 {
         match self {
+            Self::Directory(error) => error.exit_code(),
             Self::Sqlite(error) | Self::Temporary(error) => error.exit_code(),
             Self::Postgres(error) => error.exit_code(),
             Self::Value(_) => USAGE,

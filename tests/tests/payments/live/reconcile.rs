@@ -21,7 +21,7 @@ use crate::rates::published_of;
 mod faults;
 mod stripe;
 
-const HEADER: &str = "operation,type,transactionId,currency,amount,fee,settled";
+pub(crate) const HEADER: &str = "operation,type,transactionId,currency,amount,fee,settled";
 
 /// The columns of a settlement file.
 const OPERATION: usize = 0;

@@ -5,7 +5,7 @@ use std::path::Path;
 use common::{
     progress::Progress,
     sql::{Columns, Param, bind},
-    sqlite::{open_reader, stop_with},
+    sqlite::{open_reader, require_current, stop_with},
 };
 use payments_domain::Id;
 use rusqlite::Connection;
@@ -21,6 +21,7 @@ pub(in super::super) async fn check(
     scope: Scope,
     progress: &Progress,
 ) -> Result<(), CheckError> {
+    require_current(data_dir)?;
     let mut db = open_reader(&data_dir.join(DATABASE))?;
     stop_with(&mut db, progress, |_| ())?;
     sort_in_files(&db, data_dir)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use common::{
     progress::Progress,
     sql::Columns,
-    sqlite::{open_reader, stop_with},
+    sqlite::{open_reader, require_current, stop_with},
 };
 use payments_domain::BookedOperation;
 
@@ -22,6 +22,7 @@ pub(in super::super) fn operations(
     progress: &Progress,
     add: &mut dyn FnMut(&str, BookedOperation) -> Result<(), ReconcileError>,
 ) -> Result<(), ReconcileError> {
+    require_current(data_dir)?;
     let mut db = open_reader(&data_dir.join(DATABASE))?;
     stop_with(&mut db, progress, |_| ())?;
     sort_in_files(&db, data_dir)?;
