@@ -49,7 +49,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("config", "domain store clap common::postgres"),
             ("clients", "domain std::fs"),
             ("end_sessions", "config domain store common::control tokio"),
-            ("expiry", "store watch tokio"),
+            ("expiry", "domain store watch tokio"),
             ("rules", "domain store watch prometheus std::fs tokio tracing"),
             (
                 "service",

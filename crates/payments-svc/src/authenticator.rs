@@ -242,7 +242,7 @@ mod tests {
     fn a_session_depends_on_the_key_the_link_and_the_browser() {
         let (own, other) = (key(KEY).unwrap(), key(&KEY.replace('1', "2")).unwrap());
         let session = |key: &DeskKey, link: &str, browser: &str| {
-            key.session(&Token::sent(link), &Token::sent(browser)).expose().to_owned()
+            key.session(Token::sent(link).digest(), browser).expose().to_owned()
         };
         let first = session(&own, "link", "browser");
         assert_eq!((first.len(), &first), (64, &session(&own, "link", "browser")));

@@ -1,5 +1,6 @@
 //! The desk, and browsers that visit it.
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Method;
 
 use super::{Service, Stopped};
@@ -34,6 +35,12 @@ pub struct Page {
     /// The target of a redirect.
     pub location: Option<String>,
     pub text: String,
+}
+
+/// A text in HTML, as it is in a form.
+fn encoded(html: &str) -> String {
+    let text = html.replace("&#34;", "\"").replace("&#38;", "&");
+    utf8_percent_encode(&text, NON_ALPHANUMERIC).to_string()
 }
 
 impl Browser {
@@ -120,6 +127,25 @@ impl Browser {
 
     pub async fn post(&mut self, path: &str, form: &[(&str, &str)]) -> Page {
         self.send(Method::POST, path, form).await
+    }
+
+    /// Types a code into the page that a form without a fresh code gets. After a right one, sends the
+    /// form again, as browsers do.
+    pub async fn enter_code(&mut self, page: &Page, code: &str) -> Page {
+        assert_eq!(page.status, 403, "{page:?}");
+        let hidden = page.text.split("type=\"hidden\" name=\"").skip(1).map(|rest| {
+            let mut parts = rest.split('"');
+            let (name, value) = (parts.next(), parts.nth(1));
+            (encoded(name.expect("a name")), encoded(value.expect("a value")))
+        });
+        let mut form: Vec<_> = hidden.collect();
+        form.push(("code".to_owned(), encoded(code)));
+        let form: Vec<_> = form.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let page = self.post("/code", &form).await;
+        match page.status {
+            307 => self.post(&page.location.expect("a path"), &form).await,
+            _ => page,
+        }
     }
 
     /// The names of the merchants on the first page. `None` if the browser is not signed in.

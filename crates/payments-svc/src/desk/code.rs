@@ -5,15 +5,16 @@ use std::convert::Infallible;
 use askama::Template;
 use axum::{
     extract::FromRequestParts,
-    http::{StatusCode, request::Parts},
-    response::Response,
+    http::{StatusCode, header::LOCATION, request::Parts},
+    response::{IntoResponse as _, Response},
 };
 use payments_domain::Token;
+use url::form_urlencoded;
 
 use super::{
     Desk,
     cookies::Kind,
-    next::Next,
+    next::{Next, is_page},
     view::{self, Field, typed},
     visitor::{AnySession, Session, Visitor},
 };
@@ -22,11 +23,47 @@ use crate::{
     web::{Body, Error},
 };
 
+/// The field with the path that gets a form after the code.
+pub(super) const THEN: &str = "then";
+
+/// A form that was sent without a fresh code. The page for the code keeps its fields. After a right
+/// code, the browser sends all of them to the path of the form (307). A link cannot do that: only a form
+/// of the desk has the field [`THEN`].
+pub(super) struct Waiting {
+    path: String,
+    fields: Vec<(String, String)>,
+}
+
+impl Waiting {
+    pub(super) fn new(path: &str, body: &Body) -> Self {
+        let fields = form_urlencoded::parse(body.as_bytes()).into_owned();
+        let fields = fields.take_while(|(name, _)| name != THEN).collect();
+        Self { path: path.to_owned(), fields }
+    }
+
+    /// The form that was sent with a code.
+    fn read(body: &Body, home: &str) -> Option<Self> {
+        let path = typed(body, THEN);
+        is_page(&path, home).then(|| Self::new(&path, body))
+    }
+
+    /// Asks for the code.
+    pub(super) fn page(&self, at: &Session) -> Response {
+        let page = CodePage { at, refused: None, waiting: Some(self) };
+        view::page(StatusCode::FORBIDDEN, &page)
+    }
+
+    fn send(&self) -> Response {
+        (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, &*self.path)]).into_response()
+    }
+}
+
 #[derive(Template)]
 #[template(path = "desk/code.html")]
 struct CodePage<'a> {
     at: &'a Session,
     refused: Option<Refused>,
+    waiting: Option<&'a Waiting>,
 }
 
 impl CodePage<'_> {
@@ -62,7 +99,7 @@ pub(super) fn field(at: &Session, refused: Option<Refused>) -> Field<'_> {
 pub(super) async fn form(AnySession(at): AnySession) -> Response {
     match at.signed_in.codes {
         Codes::NotSetUp => at.redirect("account"),
-        _ => view::page(StatusCode::OK, &CodePage { at: &at, refused: None }),
+        _ => view::page(StatusCode::OK, &CodePage { at: &at, refused: None, waiting: None }),
     }
 }
 
@@ -112,10 +149,15 @@ impl Entry {
 
 pub(super) async fn enter(entry: Entry, next: Next, body: Body) -> Result<Response, Error> {
     let (at, entered) = entry.enter(&body, false).await?;
+    let waiting = Waiting::read(&body, at.home());
+    let waiting = waiting.as_ref();
     match entered {
-        Ok(session) => Ok(at.set_session(Some(&session), next.redirect(at.home()))),
+        Ok(session) => {
+            let goes_on = waiting.map_or_else(|| next.redirect(at.home()), Waiting::send);
+            Ok(at.set_session(Some(&session), goes_on))
+        }
         Err(refused) => {
-            let page = CodePage { at: &at, refused: Some(refused) };
+            let page = CodePage { at: &at, refused: Some(refused), waiting };
             Ok(view::page(status(refused), &page))
         }
     }

@@ -14,17 +14,24 @@ use payments_domain::{
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::{Desk, cookies::Kind, view::typed, visitor::AtMerchant};
+use super::{
+    Desk,
+    code::{THEN, Waiting},
+    cookies::Kind,
+    view::typed,
+    visitor::AtMerchant,
+};
 use crate::{
-    app::{self, Written},
+    app::{self, Codes, Written},
     web::Body,
 };
 
-/// A form that a user has sent who has typed a code lately.
+/// A form that a user has sent who has typed a code lately. Others type one, and then the browser sends
+/// the form again.
 pub(super) struct Form {
     pub(super) at: AtMerchant,
     pub(super) body: Body,
-    /// A digest of the path and all fields.
+    /// A digest of the path and all fields, without those that the page for a code has added.
     digest: [u8; 32],
     session: Token,
 }
@@ -56,11 +63,14 @@ impl FromRequest<Desk> for Form {
 
     async fn from_request(request: Request, desk: &Desk) -> Result<Self, Response> {
         let Sent::<Body> { at, body, head } = Sent::from_request(request, desk).await?;
+        if at.signed_in.codes == Codes::Old {
+            return Err(Waiting::new(head.uri.path(), &body).page(&at));
+        }
         at.fresh(&at.section()).map_err(|error| error.into_response())?;
         let session = Kind::Session.read(&head.headers, &desk.settings);
         let session = session.ok_or_else(|| at.redirect("sign-in"))?;
         let line = format!("{}\n", head.uri.path());
-        let digest = Sha256::new().chain_update(line).chain_update(body.as_bytes());
+        let digest = Sha256::new().chain_update(line).chain_update(first_sent(body.as_bytes()));
         Ok(Self { at, body, digest: digest.finalize().into(), session })
     }
 }
@@ -103,6 +113,13 @@ impl Form {
     pub(super) fn text(&self, name: &'static str) -> String {
         typed(&self.body, name).trim().to_owned()
     }
+}
+
+/// The part of a body that the user sent first: what the page for a code adds stands at the end.
+fn first_sent(body: &[u8]) -> &[u8] {
+    let added = format!("&{THEN}=");
+    let at = body.windows(added.len()).position(|part| part == added.as_bytes());
+    at.map_or(body, |at| &body[..at])
 }
 
 /// The key of a form that is shown.

@@ -12,16 +12,15 @@ use axum::{
 };
 use payments_domain::{Amount, Amounts, Currency, Money, Transaction, write::KeyedRequest};
 use sha2::{Digest as _, Sha256};
-use url::form_urlencoded::byte_serialize;
 
 use super::{
-    form::Sent,
+    form::Form,
     view::{self, Field},
     visitor::AtMerchant,
 };
 use crate::{
     app::{self, MovementInput},
-    web::{Body, Error, fields, page::see_other},
+    web::{Error, fields, page::see_other},
 };
 
 /// A movement that users can make.
@@ -160,8 +159,9 @@ pub(super) async fn ask(
 /// Moves the money.
 pub(super) async fn act(
     Path((_, payment, kind)): Path<(String, String, String)>,
-    Sent { at, body, .. }: Sent<Body>,
+    form: Form,
 ) -> Result<Response, Error> {
+    let (at, body) = (&form.at, &form.body);
     let kind = Kind::of(&kind).ok_or(app::Error::NotFound)?;
     let payment = at.payment(&payment).await?;
     let typed = body.read(|fields| {
@@ -169,13 +169,6 @@ pub(super) async fn act(
         let amount = fields.required_number("amount", Amount::new);
         Ok((steps?, amount?))
     });
-    let mut back = format!("{}/{}", at.payment_path(&payment), kind.path());
-    if let Ok((_, amount)) = &typed {
-        // Without it, the form would show the most that can be moved.
-        let amount = money(&at, payment.currency, amount.minor());
-        back.extend(["?amount="].into_iter().chain(byte_serialize(amount.as_bytes())));
-    }
-    at.fresh(&back)?;
     let (steps, amount) = typed?;
     let (user, merchant, minor) = (at.user(), at.merchant.id, amount.minor());
     let key = format!("desk {} {steps} {} {minor}", payment.id, kind.path());
@@ -191,8 +184,8 @@ pub(super) async fn act(
         Err(app::Error::MerchantHeld) => at.notice().unwrap_or_default(),
         Err(error) => return Ok(Error::from(error).into_response()),
     };
-    let typed = money(&at, payment.currency, minor);
-    let (at, payment, error, confirms) = (&at, &payment, Some(error), None);
+    let typed = money(at, payment.currency, minor);
+    let (payment, error, confirms) = (&payment, Some(error), None);
     let page = MovementPage { at, payment, kind, typed, error, confirms };
     Ok(view::page(StatusCode::CONFLICT, &page))
 }

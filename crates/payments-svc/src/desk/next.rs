@@ -42,7 +42,7 @@ pub(super) fn query(path: &str) -> String {
 }
 
 /// Whether a browser finds the path below `home`, and never at another host.
-fn is_page(path: &str, home: &str) -> bool {
+pub(super) fn is_page(path: &str, home: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.?=&%+".contains(&byte);
     let rest = path.strip_prefix(home);
     rest.is_some_and(|rest| !rest.starts_with('/') && rest.bytes().all(is_plain))

@@ -12,8 +12,9 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{
+    money::hidden,
     team::{joined, key_after, user},
-    users::{invited, named, place, start},
+    users::{address, invited, named, place, set_up, start},
 };
 
 /// The secret that a page shows.
@@ -245,7 +246,9 @@ async fn people_keys_and_webhooks_need_a_fresh_code() {
     let server = MailServer::start().await;
     let service = start(&server).await;
     let merchant = named(&service, "Corner shop").await;
-    let (mut browser, ann) = joined(&server, &service, &merchant).await;
+    let (mut browser, ann) = (Browser::at(&service), address());
+    browser.use_link(&invited(&server, &merchant, &ann).await).await;
+    let (_, codes) = set_up(&mut browser, "").await;
     let (id, webhook) = (user(&merchant, &ann).await, merchant.app.webhook().await);
     let app = &merchant.app.id;
     let place = service.stop().await;
@@ -271,13 +274,35 @@ async fn people_keys_and_webhooks_need_a_fresh_code() {
         ),
     ] {
         for rest in rests {
-            let page =
-                browser.post(&format!("/merchants/{}/{section}{rest}", merchant.id), &[]).await;
-            let next = format!("/code?next=%2Fmerchants%2F{}%2F{section}", merchant.id);
-            assert_eq!(page.location, Some(next), "{rest}");
+            let path = format!("/merchants/{}/{section}{rest}", merchant.id);
+            let page = browser.post(&path, &[]).await;
+            assert_eq!((page.status, hidden(&page, "then")), (403, path));
         }
     }
     let merchant = merchant.by(&merchant.app.at(&service));
     assert_eq!(merchant.list("/users?limit=9").await.len(), 1);
     assert_eq!(merchant.app.list("/webhooks?limit=9").await.len(), 1);
+
+    // After the code, the browser sends the form again. The first form is the same one.
+    let path = format!("/merchants/{}/developers/{app}/webhooks", merchant.id);
+    let form = [
+        ("key", "1"),
+        ("url", "https%3A%2F%2Fshop%2Eexample%2F%3Fa%3D%22%26then%3D%22"),
+        ("types%5B%5D", "dispute%2Ewon"),
+        ("types%5B%5D", "dispute%2Elost"),
+    ];
+    let asks = browser.post(&path, &form).await;
+    let again = browser.enter_code(&asks, "1234567").await;
+    assert!(again.status == 400 && again.text.contains("class=\"error\""), "{again:?}");
+    let again = Page { status: 403, ..again };
+    let (mut late, asked) = (browser.clone(), Page { status: 403, ..asks });
+    let page = browser.enter_code(&again, &codes[0]).await;
+    assert_eq!(page.status, 200, "{page:?}");
+    assert_eq!(late.enter_code(&asked, &codes[0]).await, page);
+    assert_eq!(browser.post(&path, &form).await, page);
+    let webhooks = merchant.app.list("/webhooks?limit=9").await;
+    assert_eq!(webhooks.len(), 2);
+    let made = webhooks.iter().find(|made| made["id"] != *webhook).unwrap();
+    assert_eq!(made["url"], "https://shop.example/?a=%22&then=%22");
+    assert_eq!(made["types"], json!(["dispute.won", "dispute.lost"]));
 }
