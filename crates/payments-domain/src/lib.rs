@@ -112,7 +112,7 @@ pub use notification::{
     AcquirerEvent, AcquirerId, Claim, FraudAlert, FraudReason, Notification, acquirer_time,
 };
 pub(crate) use outbox::Postponed;
-pub use outbox::{GIVE_UP_AFTER, OutboxQueue, QueuedEntry, SendingReport, Sent};
+pub use outbox::{GIVE_UP_AFTER, GIVE_UP_ATTEMPTS, OutboxQueue, QueuedEntry, SendingReport, Sent};
 pub use page_query::{MAX_PAGE_SIZE, PageQuery};
 pub(crate) use payment::PaymentResult;
 pub use payment::{

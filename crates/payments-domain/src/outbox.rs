@@ -32,6 +32,10 @@ const HELD_DELAY: Duration = Duration::from_secs(10);
 /// Age at which an entry that the acquirer has not carried out is given up.
 pub const GIVE_UP_AFTER: Duration = Duration::from_secs(3 * 24 * 3600);
 
+/// It is given up after this number of attempts at least. The pause before the last question is then
+/// longer than an acquirer works on a request.
+pub const GIVE_UP_ATTEMPTS: u32 = 8;
+
 /// An entry as the store holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedEntry {

@@ -552,6 +552,54 @@ async fn lost_answers_to_one_of_several_captures_capture_once() {
     service.stop().await.agrees().await;
 }
 
+/// Stripe keeps an error under the first key. It is still executing the request with the second one
+/// when the outbox sends the entry again.
+#[tokio::test]
+async fn a_request_that_follows_an_error_and_is_late_is_executed_once() {
+    let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
+    stripe.offer_multicapture();
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    let late = Fault::Late(Duration::from_secs(8));
+    for (path, action) in [("/capture", Move::Capture), ("/v1/refunds", Move::Refund)] {
+        stripe.fail("POST", path, Fault::internal(), 1);
+        stripe.fail("POST", path, late.clone(), 1);
+        paid.make(action, &json!({ "amount": 300 })).await;
+        sent(&service).await;
+    }
+    let books = stripe.books(only_intent(&stripe)["id"].as_str().unwrap());
+    assert_eq!((books.captured, books.refunded), (300, 300));
+    service.stop().await.agrees().await;
+}
+
+/// A question closes nothing at Stripe, which may still be executing what was sent just before it.
+#[tokio::test]
+async fn an_old_entry_is_asked_for_and_not_sent_again() {
+    let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;
+    let paid = merchant.pay_with(GOOD, "EUR", 1000).await;
+    stripe.fail("POST", "/capture", Fault::lock_timeout(), 99);
+    // Its key does not contain the ID of the entry.
+    let capture = paid.path_of(Move::Capture);
+    let captured = merchant.app.post_once("for days", &capture, &json!({ "amount": 1000 })).await;
+    let _ = captured.expect(201);
+    until(async || stripe.requests("POST", "/capture").pop()).await;
+    let place = service.stop().await;
+    let id = place.bytes("6a0000000000000000000001");
+    assert_eq!(place.change(&format!("UPDATE outbox SET attempts = 7, due = 1, id = {id}")), 1);
+    let service = place.start().await;
+    let paid = paid.by(&merchant.app.at(&service));
+    let before = stripe.requests("POST", "/capture").len();
+    until(async || stripe.requests("POST", "/capture").get(before).cloned()).await;
+    let place = service.stop().await;
+    assert_eq!(place.change("UPDATE outbox SET attempts = 8, due = 1"), 1);
+    let sent_before = stripe.requests("POST", "/capture").len();
+    let service = place.start().await;
+    let paid = paid.by(&merchant.app.at(&service));
+    sent(&service).await;
+    assert_eq!(stripe.requests("POST", "/capture").len(), sent_before);
+    assert_eq!(paid.fetch().await["voidedAmount"], 1000);
+    service.stop().await.agrees().await;
+}
+
 #[tokio::test]
 async fn a_capture_that_becomes_the_last_one_before_its_repeat_is_made_once() {
     let (stripe, service, merchant) = shop_with(&[IMPATIENT]).await;

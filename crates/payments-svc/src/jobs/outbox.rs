@@ -10,8 +10,8 @@ use common::{
 };
 use jiff::{SignedDuration, Timestamp};
 use payments_domain::{
-    AcquirerName, Actor, GIVE_UP_AFTER, Id, OutboxEntry, OutboxKind, OutboxQueue, QueuedEntry,
-    SendingReport, Sent,
+    AcquirerName, Actor, GIVE_UP_AFTER, GIVE_UP_ATTEMPTS, Id, OutboxEntry, OutboxKind, OutboxQueue,
+    QueuedEntry, SendingReport, Sent,
     actions::{RecordSending, RefuseEntry},
 };
 use tokio::{
@@ -186,9 +186,12 @@ impl Outbox {
 
     async fn send(&self, queued: QueuedEntry) -> (OutboxEntry, Answer) {
         let is_held = queued.is_held_capture();
-        let entry = queued.entry;
+        let QueuedEntry { entry, attempts, valid_until, .. } = queued;
         let execution = if is_held {
-            self.end_held(&entry, queued.valid_until).await
+            self.end_held(&entry, valid_until).await
+        } else if attempts >= GIVE_UP_ATTEMPTS && self.is_old(&entry).await.unwrap_or(false) {
+            // It is not sent again: the question must find what a request has done that still runs.
+            self.give_up(&entry, "not carried out for three days").await
         } else {
             self.try_to_carry_out(&entry).await
         };
@@ -236,10 +239,7 @@ impl Outbox {
             }
             Err(error) => {
                 self.sending.failed(NotSent(entry.id, error));
-                match self.is_old(entry).await {
-                    Ok(true) => self.give_up(entry, "not carried out for three days").await,
-                    Ok(false) | Err(_) => None,
-                }
+                None
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Requests that go wrong.
 
+use std::time::Duration;
+
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
 
@@ -12,6 +14,8 @@ pub enum Fault {
     Drop,
     /// Stripe does the work, but does not answer.
     Silence,
+    /// The connection breaks, and Stripe does the work after this time.
+    Late(Duration),
     /// Stripe does nothing, and answers with this status and this body.
     Answer(u16, Value),
     /// Stripe does the work, but answers with its error 500.

@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
+    time::sleep,
 };
 
 use super::{
@@ -69,7 +70,7 @@ async fn answer_all(stream: TcpStream, state: Shared) {
 /// An error closes the connection.
 async fn answer(
     request: hyper::Request<Incoming>,
-    state: &Mutex<State>,
+    state: &Shared,
 ) -> io::Result<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
@@ -105,6 +106,16 @@ async fn answer(
         Some(Fault::Html) => Ok(response(503, "text/html", HTML)),
         Some(Fault::Drop) => {
             lock(state).execute(&request, None);
+            Err(io::ErrorKind::ConnectionAborted.into())
+        }
+        Some(Fault::Late(after)) => {
+            let state = Arc::clone(state);
+            tokio::spawn(async move {
+                let underway = Underway::begin(&request, &state);
+                sleep(after).await;
+                drop(underway);
+                lock(&state).execute(&request, None);
+            });
             Err(io::ErrorKind::ConnectionAborted.into())
         }
         Some(Fault::Silence) => {

@@ -21,6 +21,8 @@ use super::{
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Marks an answer that Stripe has kept under the idempotency key.
+const REPLAYED: &str = "idempotent-replayed";
 const STRIPE_VERSION: HeaderName = HeaderName::from_static("stripe-version");
 
 /// The version of the API. Without it, Stripe uses the version that the account started with.
@@ -29,6 +31,9 @@ const VERSION: &str = "2024-06-20";
 /// The maximum length of an answer. The events of a page can have 50 texts of evidence, and each the
 /// text before, with characters of up to 12 bytes.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
+
+/// The maximum number of keys of a request. Three days of nothing but errors need fewer.
+const MAX_KEYS: u32 = 300;
 
 /// The memory for a form: more than any form needs. So the memory never grows, which would leave a
 /// copy of a card number behind.
@@ -67,6 +72,9 @@ pub(crate) struct Refusal {
     pub(super) code: String,
     pub(super) decline_code: String,
     pub(super) message: String,
+    /// Whether an earlier request with the same key has got this answer.
+    #[serde(skip)]
+    is_replayed: bool,
 }
 
 #[derive(Deserialize)]
@@ -177,19 +185,30 @@ impl Client {
 
     /// Sends a request, and repeats it while the caller waits, if it was not executed or its outcome
     /// is unknown. After an error of Stripe it needs another key, because Stripe answers a key with
-    /// its first answer.
+    /// its first answer. The keys are numbered: a later call finds a request that Stripe is still
+    /// executing under its key, and does not begin a second one.
     async fn repeat<T: DeserializeOwned, F: Found<T>>(
         &self,
         message: Message,
         first_key: Option<&str>,
         find: impl Fn() -> F,
     ) -> Result<T, StripeError> {
-        let mut key = first_key.map(str::to_owned);
-        for repeats in 0..MAX_REPEATS {
+        let (mut repeats, mut keys) = (0, 1);
+        loop {
+            let key = first_key.map(|first| match keys {
+                1 => first.to_owned(),
+                number => format!("{first}-{number}"),
+            });
             let sent = self.exchange(message.clone(), key.as_deref()).await;
             let Err(error) = sent else { return sent };
             let Some(failure) = error.failure() else { return Err(error) };
-            client::pause(repeats).await;
+            if failure != Failure::Replayed {
+                if repeats == MAX_REPEATS {
+                    return Err(error);
+                }
+                client::pause(repeats).await;
+                repeats += 1;
+            }
             if failure == Failure::NotDone {
                 continue;
             }
@@ -199,11 +218,13 @@ impl Client {
                 // The outcome is still unknown.
                 Err(_) => return Err(error),
             }
-            if failure == Failure::Answered {
-                key = first_key.map(|key| format!("{key}-{:08x}", rand::random::<u32>()));
+            if matches!(failure, Failure::Answered | Failure::Replayed) {
+                if keys == MAX_KEYS {
+                    return Err(error);
+                }
+                keys += 1;
             }
         }
-        self.exchange(message, key.as_deref()).await
     }
 
     async fn exchange<T: DeserializeOwned>(
@@ -226,12 +247,14 @@ impl Client {
         }
         let mut answer = request.send().await.map_err(failed)?;
         let status = answer.status();
+        let is_replayed = answer.headers().contains_key(REPLAYED);
         let body = client::body(&mut answer, MAX_ANSWER).await?;
         if status.is_success() {
             return serde_json::from_slice(&body).map_err(|_| StripeError::Malformed);
         }
         let refusal = serde_json::from_slice(&body).map_err(|_| StripeError::Malformed);
         let refusal = refusal.map(|ErrorAnswer { error }| error).unwrap_or_default();
+        let refusal = Refusal { is_replayed, ..refusal };
         // A wrong key, too many requests, a conflict or an error of Stripe may go away.
         let is_final = [StatusCode::BAD_REQUEST, StatusCode::PAYMENT_REQUIRED].contains(&status)
             && [CARD_ERROR, INVALID_REQUEST].contains(&&*refusal.kind);
@@ -263,6 +286,8 @@ enum Failure {
     NoAnswer,
     /// An error of Stripe. Whether it has done the work is unknown.
     Answered,
+    /// The same, of a request before.
+    Replayed,
 }
 
 impl StripeError {
@@ -288,7 +313,9 @@ impl StripeError {
             Self::Status(StatusCode::TOO_MANY_REQUESTS | StatusCode::CONFLICT, _) => {
                 Some(Failure::NotDone)
             }
-            Self::Status(status, _) if status.is_server_error() => Some(Failure::Answered),
+            Self::Status(status, refusal) if status.is_server_error() => {
+                Some(if refusal.is_replayed { Failure::Replayed } else { Failure::Answered })
+            }
             Self::Failed(_) => Some(Failure::NoAnswer),
             _ => None,
         }
