@@ -81,7 +81,7 @@ struct NextAction {
 
 #[derive(Deserialize)]
 struct RedirectToUrl {
-    url: String,
+    url: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -118,7 +118,7 @@ impl PaymentIntent {
     /// The page where the customer answers 3-D Secure.
     pub(super) fn challenge_url(&self) -> Option<&str> {
         let redirect = self.next_action.as_ref()?.redirect_to_url.as_ref()?;
-        Some(&redirect.url)
+        redirect.url.as_deref()
     }
 
     /// Whether the capture with this key was carried out. It is the last one: captures of a payment
@@ -235,17 +235,17 @@ pub(super) struct List<T> {
 pub(super) struct Made<T> {
     #[serde(flatten)]
     pub(super) object: T,
-    #[serde(default)]
-    metadata: OperationMetadata,
+    metadata: Option<OperationMetadata>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct OperationMetadata {
     operation: Option<String>,
 }
 
 impl<T> Made<T> {
     pub(super) fn has_key(&self, key: &str) -> bool {
-        self.metadata.operation.as_deref() == Some(key)
+        let made_by = self.metadata.as_ref().and_then(|metadata| metadata.operation.as_deref());
+        made_by == Some(key)
     }
 }
