@@ -25,6 +25,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 use common::outage::Outage;
 use tokio::{
     signal::unix::Signal,
+    sync::Mutex,
     task::{JoinError, JoinSet, spawn_blocking},
     time::{MissedTickBehavior, interval},
 };
@@ -110,8 +111,9 @@ impl Jobs {
         for acquirer in jobs.acquirers.names() {
             let (this, name) = job("settling unanswered payments");
             let lease = Lease::new(jobs.store.clone(), format!("unanswered {}", acquirer.name()));
+            let pauses = Mutex::default();
             tasks.spawn(every(FAST_INTERVAL, name, async move || {
-                lease.hold(this.payments.settle_unanswered(acquirer)).await
+                lease.hold(this.payments.settle_unanswered(acquirer, &pauses)).await
             }));
         }
         for acquirer in jobs.acquirers.reporting() {

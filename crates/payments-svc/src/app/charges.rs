@@ -31,7 +31,7 @@
 //!
 //! See `docs/decisions/payments-in-three-steps.md`.
 
-use std::sync::Arc;
+use std::{collections::HashMap, mem::take, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use payments_domain::{
@@ -44,7 +44,10 @@ use payments_domain::{
     },
     write::{Answer, KeyedRequest, Rejection},
 };
-use tokio::time::timeout;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
 
 use super::{
     declines::{Attempt, Origin},
@@ -350,7 +353,13 @@ impl Payments {
 
     /// Asks an acquirer what became of the payments that it or the customer has not answered in
     /// time, and concludes them. If the acquirer does not answer, a payment stays pending.
-    pub(crate) async fn settle_unanswered(&self, acquirer: AcquirerName) -> Result<(), StoreError> {
+    pub(crate) async fn settle_unanswered(
+        &self,
+        acquirer: AcquirerName,
+        pauses: &Mutex<Pauses>,
+    ) -> Result<(), StoreError> {
+        let mut pauses = pauses.lock().await;
+        let (before, began) = (take(&mut *pauses), Instant::now());
         // By then, the request that waits for the acquirer has timed out.
         let age = self.acquirers.timeout * 2;
         let mut after = Id::MIN;
@@ -359,15 +368,24 @@ impl Payments {
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             let own = page.into_iter().filter(|unanswered| acquirer_of(unanswered) == acquirer);
-            stream::iter(own)
-                .map(async |unanswered| self.settle(unanswered).await)
-                .buffer_unordered(QUESTIONS_AT_ONCE)
-                .try_collect::<()>()
-                .await?;
+            let pausing = |unanswered: &UnansweredPayment| {
+                before.get(&unanswered.id).filter(|pause| pause.until > began)
+            };
+            let (paused, due): (Vec<_>, Vec<_>) = own.partition(|own| pausing(own).is_some());
+            pauses.extend(paused.iter().filter_map(|own| Some((own.id, *pausing(own)?))));
+            let mut asked = stream::iter(due)
+                .map(async |due| Ok::<_, StoreError>((due.id, self.settle(due).await?)))
+                .buffer_unordered(QUESTIONS_AT_ONCE);
+            while let Some((id, is_answered)) = asked.try_next().await? {
+                if !is_answered {
+                    pauses.insert(id, Pause::after(before.get(&id)));
+                }
+            }
         }
     }
 
-    pub(super) async fn settle(&self, unanswered: UnansweredPayment) -> Result<(), StoreError> {
+    /// Returns whether the acquirer has answered.
+    pub(super) async fn settle(&self, unanswered: UnansweredPayment) -> Result<bool, StoreError> {
         let asking = &self.asking[acquirer_of(&unanswered) as usize];
         let UnansweredPayment { id, authorization } = unanswered;
         let answer = self.acquirers.ask(&authorization, now()).await;
@@ -378,10 +396,10 @@ impl Payments {
             }
             Some(AuthorizationState::Challenged) => Conclusion::Abandoned,
             Some(AuthorizationState::NotDone) => Conclusion::NotDone,
-            None => return Ok(()),
+            None => return Ok(false),
         };
         // Rejected if the request was faster after all.
-        let Ok(settled) = self.conclude(id, conclusion, None).await? else { return Ok(()) };
+        let Ok(settled) = self.conclude(id, conclusion, None).await? else { return Ok(true) };
         // A customer who does not answer a challenge (another error) is normal: no warning.
         if settled.error == Some(ProcessingError::TRY_AGAIN) {
             tracing::warn!(
@@ -389,7 +407,28 @@ impl Payments {
                 "payment recorded as failed: no answer from the acquirer"
             );
         }
-        Ok(())
+        Ok(true)
+    }
+}
+
+/// The payments that an acquirer was asked for without an answer, which can be one that says too many
+/// requests.
+pub(crate) type Pauses = HashMap<Id, Pause>;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Pause {
+    length: Duration,
+    until: Instant,
+}
+
+impl Pause {
+    const FIRST: Duration = Duration::from_secs(1);
+
+    const MAX: Duration = Duration::from_mins(1);
+
+    fn after(last: Option<&Self>) -> Self {
+        let length = last.map_or(Self::FIRST, |last| (last.length * 2).min(Self::MAX));
+        Self { length, until: Instant::now() + length }
     }
 }
 

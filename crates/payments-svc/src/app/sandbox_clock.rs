@@ -107,7 +107,7 @@ impl Payments {
             after = last.id;
             for (payment, until) in page {
                 if clock.is_due(payment.id, (until, now)) {
-                    self.settle(payment).await?;
+                    let _answered = self.settle(payment).await?;
                 }
             }
         }
