@@ -745,13 +745,19 @@ async fn captured(service: &Service, merchant: &Merchant) -> Transaction {
 #[tokio::test]
 async fn disputes_are_opened_and_closed() {
     let (stripe, service, merchant) = shop().await;
-    for (end, how) in [("won", "won"), ("lost", "lost"), ("prevented", "won")] {
+    // A resolution gives the cardholder the money without a chargeback.
+    for (end, case, left) in [
+        ("won", "chargeback", 0),
+        ("lost", "chargeback", 400),
+        ("prevented", "block", 0),
+        ("prevented", "resolution", 400),
+    ] {
         let paid = captured(&service, &merchant).await;
         let intent = stripe.payment_intents().pop().unwrap();
-        let id = json!({ "id": format!("du_{end}") });
+        let id = json!({ "id": format!("du_{end}_{case}") });
         let opened = dispute(&intent, id.clone());
         for _ in 0..2 {
-            let id = format!("evt_opened_{end}");
+            let id = format!("evt_opened_{end}_{case}");
             let _ = stripe_event(&service, &id, "charge.dispute.created", opened.clone())
                 .await
                 .expect(204);
@@ -769,9 +775,9 @@ async fn disputes_are_opened_and_closed() {
         );
         let mut closed = dispute(&intent, id);
         closed["status"] = json!(end);
-        let id = format!("evt_closed_{end}");
+        closed["payment_method_details"]["card"]["case_type"] = json!(case);
+        let id = format!("evt_closed_{end}_{case}");
         let _ = stripe_event(&service, &id, "charge.dispute.closed", closed).await.expect(204);
-        let left = if how == "won" { 0 } else { 400 };
         assert_eq!(paid.fetch().await["disputedAmount"], left);
     }
 }
@@ -785,15 +791,21 @@ async fn early_fraud_warnings_are_fraud_alerts() {
         [("made_with_stolen_card", json!(6)), ("a_new_kind", Value::Null)].into_iter().enumerate()
     {
         let warning = json!({
+            "id": format!("issfr_{at}"),
             "object": "radar.early_fraud_warning",
             "payment_intent": intent["id"],
             "created": 1_763_699_999,
             "fraud_type": kind,
         });
-        let (id, kind) = (format!("evt_{at}"), "radar.early_fraud_warning.created");
-        let _ = stripe_event(&service, &id, kind, warning).await.expect(204);
-        let path = format!("/frauds?limit=1&filter[merchantId]={}", merchant.id);
-        let shown = merchant.app.list(&path).await.remove(0);
+        // Stripe can send two events for one warning.
+        for id in [format!("evt_{at}"), format!("evt_{at}_again")] {
+            let kind = "radar.early_fraud_warning.created";
+            let _ = stripe_event(&service, &id, kind, warning.clone()).await.expect(204);
+        }
+        let path = format!("/frauds?limit=9&filter[merchantId]={}", merchant.id);
+        let shown = merchant.app.list(&path).await;
+        assert_eq!(shown.len(), at + 1);
+        let shown = &shown[0];
         assert_eq!(
             (&shown["transactionId"], &shown["reported"], &shown["reason"]),
             (&json!(paid.id), &json!("2025-11-21T04:39:59.000Z"), &reason)
@@ -818,6 +830,8 @@ async fn wrong_events_are_refused_and_change_nothing() {
         (json!({ "payment_intent": null }), "foreign"),
         (json!({ "currency": "usd" }), "currency"),
         (json!({ "status": "reopened" }), "unknown"),
+        // It has the evidence, too, in characters of up to 12 bytes.
+        (json!({ "status": "reopened", "evidence": "x".repeat(900_000) }), "unknown"),
     ] {
         let ignored = dispute(&intent, members);
         let answer = stripe_event(&service, "evt_1", "charge.dispute.closed", ignored).await;

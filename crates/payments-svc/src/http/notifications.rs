@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    extract::State,
+    extract::{FromRequest, Request, State},
     http::{HeaderMap, StatusCode},
 };
 use payments_domain::AcquirerName;
@@ -17,11 +17,25 @@ use crate::{
     web::{Body, Error, Fields, Reported},
 };
 
+/// In bytes. A dispute of Stripe comes with its evidence, and the one before, in characters of up to
+/// 12 bytes.
+const MAX_NOTIFICATION: usize = 1024 * 1024;
+
+pub(super) struct Notification(Body);
+
+impl<S: Sync> FromRequest<S> for Notification {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
+        Ok(Self(Body::receive(request, MAX_NOTIFICATION).await?))
+    }
+}
+
 /// Books a notification of an acquirer that speaks our protocol.
 pub(super) async fn receive(
     State(api): State<Arc<Api>>,
     headers: HeaderMap,
-    body: Body,
+    Notification(body): Notification,
 ) -> Result<StatusCode, Error> {
     let key = api.signature.as_ref().ok_or(app::Error::NotFound)?;
     verify(&key.borrow(), "Acquirer-Signature", &headers, &body)?;
@@ -32,7 +46,7 @@ pub(super) async fn receive(
 pub(super) async fn receive_stripe(
     State(api): State<Arc<Api>>,
     headers: HeaderMap,
-    body: Body,
+    Notification(body): Notification,
 ) -> Result<StatusCode, Error> {
     let key = api.stripe_signature.as_ref().ok_or(app::Error::NotFound)?;
     verify(&key.borrow(), "Stripe-Signature", &headers, &body)?;

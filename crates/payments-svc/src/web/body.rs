@@ -33,11 +33,17 @@ impl fmt::Debug for Body {
 impl<S: Sync> FromRequest<S> for Body {
     type Rejection = Error;
 
-    /// Decision: an empty body may have any content type, because published clients send a content
-    /// type without a body, or `[]` for no members.
     async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
+        Self::receive(request, MAX_BODY).await
+    }
+}
+
+impl Body {
+    /// Reads a body of at most `limit` bytes. Decision: an empty one may have any content type,
+    /// because published clients send a content type without a body, or `[]` for no members.
+    pub(crate) async fn receive(request: Request, limit: usize) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
-        let bytes = body::read(&parts.extensions, body, MAX_BODY).await?;
+        let bytes = body::read(&parts.extensions, body, limit).await?;
         if is_empty(&bytes) {
             let empty = Bytes::from_static(b"{}").into();
             return Ok(Self { bytes: empty, encoding: Encoding::Json });
@@ -45,9 +51,7 @@ impl<S: Sync> FromRequest<S> for Body {
         let encoding = encoding(&parts.headers).ok_or(Error::ContentType)?;
         Ok(Self { bytes, encoding })
     }
-}
 
-impl Body {
     /// Parses the body and reads its members with `read`; see [`fields::read`].
     pub(crate) fn read<T>(
         &self,

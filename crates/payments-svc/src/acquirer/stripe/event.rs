@@ -20,6 +20,8 @@ use super::{
 };
 use crate::fields::{Fields, Reported};
 
+const WARNING: &str = "radar.early_fraud_warning.created";
+
 /// The types that [`report`] reads.
 pub(super) const TYPES: [&str; 11] = [
     "charge.dispute.created",
@@ -27,7 +29,7 @@ pub(super) const TYPES: [&str; 11] = [
     "charge.dispute.funds_withdrawn",
     "charge.dispute.funds_reinstated",
     "charge.dispute.closed",
-    "radar.early_fraud_warning.created",
+    WARNING,
     "refund.failed",
     "refund.updated",
     "charge.refund.updated",
@@ -37,15 +39,19 @@ pub(super) const TYPES: [&str; 11] = [
 
 /// Reads an event. `due_after` is the time for an answer to a dispute, if Stripe gives no deadline.
 pub(crate) fn report(fields: &mut Fields<'_>, due_after: Duration) -> Result<Report, Reported> {
-    let id = fields.required("id", str::parse);
+    let mut id = fields.required("id", str::parse);
     let created = fields.required_number("created", Timestamp::from_second);
     let kind = fields.required("type", str::parse::<String>)?;
     let due = deadline(&created, due_after);
     let mut data = fields.object("data");
     let object = &mut data.object("object");
+    if kind == WARNING {
+        // Stripe can send two events for it, and each alert counts. Other facts are booked once.
+        id = object.required("id", str::parse);
+    }
     let content = match kind.as_str() {
         kind if !TYPES.contains(&kind) => Ok(Content::Unknown),
-        "radar.early_fraud_warning.created" => warning(object),
+        WARNING => warning(object),
         "payment_intent.canceled" => expired(object, "id"),
         "charge.expired" => expired(object, "payment_intent"),
         "refund.failed" | "refund.updated" | "charge.refund.updated" => refund(object),
@@ -117,12 +123,19 @@ fn dispute(
 ) -> Result<Content, Reported> {
     let (currency, claim) = claim(dispute, default_due)?;
     let status = dispute.required("status", str::parse::<String>)?;
+    let mut details = dispute.object("payment_method_details");
+    let case = details.object("card").optional("case_type", str::parse::<String>)?;
+    let is_resolution = case.as_deref() == Some("resolution");
     let has_moved_money = dispute.length("balance_transactions")? > 0;
     let id = claim.dispute.clone();
     let decided = |decision| AcquirerEvent::Decided { dispute: id, decision };
     let facts = match status.as_str() {
         "won" => vec![AcquirerEvent::Opened(claim), decided(Decision::Won)],
         "lost" => vec![AcquirerEvent::Opened(claim), decided(Decision::Lost)],
+        // The cardholder got the money without a chargeback.
+        "prevented" if is_resolution => {
+            vec![AcquirerEvent::Opened(claim), decided(Decision::Lost)]
+        }
         "prevented" if has_moved_money => {
             vec![AcquirerEvent::Opened(claim), decided(Decision::Prevented)]
         }
