@@ -8,9 +8,9 @@ use std::{
 
 use common::{
     config::SecretError,
-    control::{Operator, OrderError},
+    control::Operator,
     exit::{Fatal, USAGE},
-    progress::{Interrupted, Progress},
+    progress::Progress,
     store::OpenError,
 };
 use jiff::{civil::Date, tz::TimeZone};
@@ -30,7 +30,7 @@ use payments_domain::{
     Currency, Debtor, Iban, Id, Money, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer,
     write::AsJson,
 };
-pub(crate) use run::{ClosePayoutRun, OpenPayoutRun, PayMerchant};
+pub(crate) use run::{ClosePayoutRun, OpenPayoutRun, PayMerchant, RunError};
 use run::{PaidRun, Unpaid, pay_out};
 
 const HEADER: [&str; 7] = ["id", "merchant", "name", "iban", "currency", "amount", "reference"];
@@ -51,10 +51,9 @@ pub(crate) enum PayoutError {
     NoDebtor,
     #[error(transparent)]
     Open(#[from] OpenError),
-    #[error("the payouts are not complete: {0}; run the command again")]
-    NotBooked(#[from] OrderError),
-    #[error("interrupted: the payouts are not complete; run the command again")]
-    Interrupted(#[from] Interrupted),
+    /// After midnight, the command without the day would be another run.
+    #[error("the payouts are not complete: {source}; run the same command again with --day {day}")]
+    NotComplete { day: Date, source: RunError },
     #[error("{path:?} cannot be written: {source}")]
     File { path: PathBuf, source: io::Error },
     #[error(
@@ -68,8 +67,7 @@ impl Fatal for PayoutError {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Open(error) => error.exit_code(),
-            Self::NotBooked(error) => error.exit_code(),
-            Self::Interrupted(error) => error.exit_code(),
+            Self::NotComplete { source, .. } => source.exit_code(),
             Self::File { source, .. } | Self::NotWritten { source, .. } => source.exit_code(),
             Self::Secret(_) | Self::TooEarly(_) | Self::NoDebtor => USAGE,
         }
@@ -91,30 +89,27 @@ pub(crate) async fn payout(
     };
     let outputs = Output::open(options, &config.payouts)?;
     let store = config.store()?;
-    let mut operator = progress.unless_stopped(Operator::<Store>::open(&store)).await??;
-    let mut paid = Vec::new();
-    for output in outputs {
-        let run = PayoutRun { day, test: options.test, format: output.format() };
-        match pay_out(&mut operator, run, progress).await {
-            Ok(run) => paid.push((output, run)),
-            Err(error) => {
-                operator.close().await;
-                return Err(error);
+    let not_complete = |source| PayoutError::NotComplete { day, source };
+    let opened = progress.unless_stopped(Operator::<Store>::open(&store)).await;
+    let mut operator = opened.map_err(|stopped| not_complete(stopped.into()))??;
+    let paid = async {
+        let mut outputs = outputs.into_iter().peekable();
+        while let Some(output) = outputs.next() {
+            let format = output.format();
+            let run = PayoutRun { day, test: options.test, format };
+            let paid = pay_out(&mut operator, run, progress).await.map_err(not_complete)?;
+            output.write(&paid.payouts, day)?;
+            // The next run finds the same merchants that it does not pay, or pays them.
+            let with_unpaid = outputs.peek().is_none();
+            for line in report(day, format, &paid, with_unpaid) {
+                progress.print(&format_args!("payout: {line}"));
             }
         }
-    }
+        Ok(())
+    };
+    let paid = paid.await;
     operator.close().await;
-    let mut paid = paid.into_iter().peekable();
-    while let Some((output, run)) = paid.next() {
-        let format = output.format();
-        output.write(&run.payouts, day)?;
-        // The next run has found the same merchants that it does not pay, or pays them.
-        let unpaid = paid.peek().is_none();
-        for line in report(day, format, &run, unpaid) {
-            progress.print(&format_args!("payout: {line}"));
-        }
-    }
-    Ok(())
+    paid
 }
 
 /// A file to write.

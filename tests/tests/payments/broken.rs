@@ -35,7 +35,7 @@ async fn only_the_first_fails(transactions: &[Transaction], movement: Move) {
 }
 
 /// Runs a statement that changes no rows.
-fn define(place: &Stopped, postgres: &str, sqlite: &str) {
+pub(crate) fn define(place: &Stopped, postgres: &str, sqlite: &str) {
     match place.database() {
         Some(database) => drop(database.run(postgres)),
         None => {

@@ -118,8 +118,10 @@ async fn a_payout_that_is_stopped_continues_in_the_next_run() {
         };
         let moment = Duration::from_millis(rng.random_range(0..200));
         let signal = if rng.random() { "INT" } else { "TERM" };
-        let message = "interrupted: the payouts are not complete; run the command again";
-        if is_stopped(run(), signal, moment, message).await {
+        let message = format!(
+            "the payouts are not complete: interrupted; run the same command again with --day {day}"
+        );
+        if is_stopped(run(), signal, moment, &message).await {
             stopped += 1;
             assert!(!file.exists(), "a stopped run left its file");
             assert!(!is_stopped(run(), signal, DEADLINE, "").await);

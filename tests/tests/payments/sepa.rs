@@ -14,8 +14,9 @@ use roxmltree::{Document, Node};
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::payouts::{
-    DANISH, DEBTOR, GERMAN, funded, merchant, pay_out, transfers, try_to_pay_out,
+use crate::{
+    broken::define,
+    payouts::{DANISH, DEBTOR, GERMAN, funded, merchant, pay_out, transfers, try_to_pay_out},
 };
 
 const BRAZILIAN: &str = "BR1800360305000010009795493C1";
@@ -168,6 +169,54 @@ async fn one_run_writes_the_files_of_both_formats() {
     }
     for merchant in [euro, brazilian] {
         assert_eq!(merchant.balance().await, 0);
+    }
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn a_run_that_fails_leaves_the_finished_file_and_is_named_until_it_is_complete() {
+    let service = Service::with(&DEBTOR).await;
+    let _ = funded(&service, Some(DANISH)).await;
+    let [paid, refused] =
+        [funded(&service, Some(BRAZILIAN)).await, funded(&service, Some(BRAZILIAN)).await];
+    let place = service.data();
+    let (csv, xml) = (place.data().join("transfers.csv"), file(place));
+    let run = async |day: &str| {
+        let options = ["--test", "--day", day, "--pain001", xml.to_str().unwrap()];
+        try_to_pay_out(place, &options, "--csv", &csv).await
+    };
+    let id = place.bytes(&refused.id);
+    define(
+        place,
+        &format!("ALTER TABLE payouts ADD CONSTRAINT no CHECK (merchant <> {id})"),
+        &format!(
+            "CREATE TRIGGER no BEFORE INSERT ON payouts WHEN new.merchant = {id}
+             BEGIN SELECT RAISE(ABORT, 'no'); END"
+        ),
+    );
+    let (succeeded, stderr) = run("2026-01-01").await;
+    let again = "run the same command again with --day 2026-01-01\n";
+    assert!(!succeeded && stderr.ends_with(again), "{stderr}");
+    assert!(stderr.starts_with("payout: 2026-01-01, pain001: 1 transfer, EUR 9.45\n"), "{stderr}");
+    let document = fs::read_to_string(&xml).unwrap();
+    let document = Document::parse(&document).unwrap();
+    assert_eq!(texts(&document, "CdtrAcct/Id/IBAN"), [DANISH]);
+    assert!(!csv.exists());
+    assert_eq!(paid.balance().await, 0);
+
+    define(place, "ALTER TABLE payouts DROP CONSTRAINT no", "DROP TRIGGER no");
+    let _ = funded(&service, Some(BRAZILIAN)).await;
+    let interrupted = "payout: 2026-01-01, csv: interrupted, so payouts may be in no file: run the \
+                       same command with --day 2026-01-01, too\n";
+    for (day, is_named) in [("2026-01-02", true), ("2026-01-01", false), ("2026-01-02", false)] {
+        let (succeeded, stderr) = run(day).await;
+        assert!(succeeded, "{stderr}");
+        assert_eq!(stderr.contains(interrupted), is_named, "{day}: {stderr}");
+        assert_eq!(stderr.matches("interrupted").count(), usize::from(is_named), "{stderr}");
+        if day == "2026-01-01" {
+            let rows = transfers(&fs::read_to_string(&csv).unwrap());
+            assert_eq!(rows[0]["merchant"], paid.id);
+        }
     }
     service.stop().await.agrees().await;
 }

@@ -5,7 +5,8 @@
 
 use common::{
     control::{Operator, Order, OrderError},
-    progress::Progress,
+    exit::Fatal,
+    progress::{Interrupted, Progress},
 };
 use payments_domain::{
     Actor, Currency, Iban, Id, Merchant, Payout, PayoutRequest, PayoutRun, actions,
@@ -13,8 +14,25 @@ use payments_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::PayoutError;
 use crate::store::Store;
+
+/// Why a run is not complete.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    #[error(transparent)]
+    NotBooked(#[from] OrderError),
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+impl Fatal for RunError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotBooked(error) => error.exit_code(),
+            Self::Interrupted(error) => error.exit_code(),
+        }
+    }
+}
 
 /// What a run has done.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,14 +58,22 @@ pub(crate) struct Unpaid {
     pub(super) waiting: usize,
 }
 
-/// Pays the merchants of the run, and closes it, unless it is closed or has paid nobody.
+/// Pays the merchants of the run, and closes it, unless it is closed or has paid nobody. Names earlier
+/// runs that were interrupted.
 pub(super) async fn pay_out(
     operator: &mut Operator<Store>,
     run: PayoutRun,
     progress: &Progress,
-) -> Result<PaidRun, PayoutError> {
-    let BegunRun { was_closed, due, mut unpaid } =
+) -> Result<PaidRun, RunError> {
+    let BegunRun { was_closed, interrupted, due, mut unpaid } =
         operator.send(OpenPayoutRun(AsJson(run))).await?;
+    for AsJson(PayoutRun { day, format, .. }) in interrupted {
+        let format = format.name();
+        progress.print(&format_args!(
+            "payout: {day}, {format}: interrupted, so payouts may be in no file: run the same \
+             command with --day {day}, too"
+        ));
+    }
     if was_closed {
         unpaid.waiting = due.len();
     } else {
@@ -73,6 +99,8 @@ pub(crate) struct OpenPayoutRun(AsJson<PayoutRun>);
 #[derive(Serialize, Deserialize)]
 pub(crate) struct BegunRun {
     was_closed: bool,
+    /// The runs of earlier days in the same format that have payouts and are not closed.
+    interrupted: Vec<AsJson<PayoutRun>>,
     /// The merchants to pay.
     due: Vec<Id>,
     unpaid: Unpaid,
@@ -87,7 +115,10 @@ impl Order<Store> for OpenPayoutRun {
         store.execute(actions::OpenPayoutRun(run)).await?;
         let row = store.row::<PayoutRunRow>(&PayoutRunRow::key_of(run)).await?;
         let was_closed = row.is_some_and(|row| row.closed);
-        let mut begun = BegunRun { was_closed, due: Vec::new(), unpaid: Unpaid::default() };
+        let interrupted = store.interrupted_runs_before(run).await?;
+        let interrupted = interrupted.into_iter().map(AsJson).collect();
+        let (due, unpaid) = (Vec::new(), Unpaid::default());
+        let mut begun = BegunRun { was_closed, interrupted, due, unpaid };
         for Merchant { id, details, standing, .. } in store.merchants_to_pay(run.test).await? {
             let unpaid = &mut begun.unpaid;
             match (&details.iban, details.payee()) {

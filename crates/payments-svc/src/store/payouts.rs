@@ -25,6 +25,18 @@ static PAYOUTS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// The runs of earlier days in the same format that have payouts and are not closed.
+static INTERRUPTED: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {} FROM payout_runs
+         WHERE day < $1 AND test = $2 AND format = $3 AND NOT closed AND EXISTS (
+             SELECT 1 FROM payouts WHERE payouts.day = payout_runs.day
+                 AND payouts.test = payout_runs.test AND payouts.format = payout_runs.format
+         ) ORDER BY day",
+        PayoutRun::of("payout_runs")
+    )
+});
+
 impl Store {
     /// The merchants with a balance and an account.
     pub(crate) async fn merchants_to_pay(&self, test: bool) -> Result<Vec<Merchant>, StoreError> {
@@ -37,5 +49,13 @@ impl Store {
         run: PayoutRun,
     ) -> Result<Vec<PayoutRow>, StoreError> {
         self.query_all(&PAYOUTS, &rows::payout_run(&run), PayoutRow::read).await
+    }
+
+    /// The runs of earlier days in the same format that have payouts and are not closed.
+    pub(crate) async fn interrupted_runs_before(
+        &self,
+        run: PayoutRun,
+    ) -> Result<Vec<PayoutRun>, StoreError> {
+        self.query_all(&INTERRUPTED, &rows::payout_run(&run), PayoutRun::read).await
     }
 }
