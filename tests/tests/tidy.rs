@@ -95,7 +95,11 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("pos", "app language receipt_links web askama axum tower_http"),
             ("desk", "app authenticator formula language web askama axum rand tracing"),
             ("jobs", "acquirer app mail rates store webhook prometheus rand tokio tracing"),
-            ("payout", "config file formula store askama common::control common::progress tokio"),
+            (
+                "payout",
+                "config file formula store askama common::control common::progress std::process \
+                 tokio",
+            ),
             ("new_key", "app config store common::control tokio"),
             ("reconcile", "config csv_file formula store common::progress std::process"),
             (

@@ -4,12 +4,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::PathBuf,
+    process::ExitCode,
 };
 
 use common::{
     config::SecretError,
     control::Operator,
-    exit::{Fatal, USAGE},
+    exit::{DIFFERENT, Fatal, USAGE},
     progress::Progress,
     store::OpenError,
 };
@@ -75,13 +76,14 @@ impl Fatal for PayoutError {
 }
 
 /// Books the payouts of a day (today in UTC by default), and writes their transfers to a file of each
-/// format. If the run of that day is complete, it books nothing and writes the same files again.
+/// format. If the run of that day is complete, it books nothing and writes the same files again. Returns
+/// the exit code: [`DIFFERENT`] if a file has transfers that are booked back.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn payout(
     config: &Config,
     options: &PayoutOptions,
     progress: &Progress,
-) -> Result<(), PayoutError> {
+) -> Result<ExitCode, PayoutError> {
     let day = now().to_zoned(TimeZone::UTC).date();
     let day = match options.day {
         Some(future) if future > day => return Err(PayoutError::TooEarly(future)),
@@ -93,6 +95,7 @@ pub(crate) async fn payout(
     let opened = progress.unless_stopped(Operator::<Store>::open(&store)).await;
     let mut operator = opened.map_err(|stopped| not_complete(stopped.into()))??;
     let paid = async {
+        let mut code = ExitCode::SUCCESS;
         let mut outputs = outputs.into_iter().peekable();
         while let Some(output) = outputs.next() {
             let format = output.format();
@@ -104,8 +107,11 @@ pub(crate) async fn payout(
             for line in report(day, format, &paid, with_unpaid) {
                 progress.print(&format_args!("payout: {line}"));
             }
+            if paid.booked_back().next().is_some() {
+                code = ExitCode::from(DIFFERENT);
+            }
         }
-        Ok(())
+        Ok(code)
     };
     let paid = paid.await;
     operator.close().await;
@@ -170,30 +176,21 @@ impl Output {
 /// What a run has done, in lines, with the merchants that it did not pay.
 fn report(day: Date, format: PayoutFormat, paid: &PaidRun, with_unpaid: bool) -> Vec<String> {
     let PaidRun { payouts, was_closed, unpaid } = paid;
-    let mut sums = BTreeMap::<Currency, i64>::new();
-    for Payout { transfer: Transfer { amount, .. }, .. } in payouts {
-        let sum = sums.entry(amount.currency).or_default();
-        *sum = sum.saturating_add(amount.minor);
-    }
-    let sums = sums
-        .into_iter()
-        .map(|(currency, minor)| format!("{currency} {}", Money { currency, minor }.decimal()));
-    let (run, sums) = (format!("{day}, {}", format.name()), sums.collect::<Vec<_>>().join(", "));
-    let transfers = match payouts.len() {
-        1 => "1 transfer".to_owned(),
-        count => format!("{count} transfers"),
-    };
+    let (run, transfers) = (format!("{day}, {}", format.name()), count_and_sums(payouts));
     let Unpaid { held, nameless, not_reached, waiting } = unpaid;
     let mut lines = vec![if payouts.is_empty() {
         format!("{run}: nobody is paid, and the day stays open")
     } else if *was_closed {
         format!(
-            "{run}: closed before with {transfers}, {sums}; merchants that wait for another day: \
-             {waiting}"
+            "{run}: closed before with {transfers}; merchants that wait for another day: {waiting}"
         )
     } else {
-        format!("{run}: {transfers}, {sums}")
+        format!("{run}: {transfers}")
     }];
+    if paid.booked_back().next().is_some() {
+        let transfers = count_and_sums(paid.booked_back());
+        lines.push(format!("{run}: booked back: {transfers}; do not send this file"));
+    }
     if !with_unpaid {
         return lines;
     }
@@ -211,6 +208,23 @@ fn report(day: Date, format: PayoutFormat, paid: &PaidRun, with_unpaid: bool) ->
         lines.push(not_reached_by_sepa(not_reached));
     }
     lines
+}
+
+/// Such as `2 transfers, DKK 5.00, EUR 9.45`.
+fn count_and_sums<'a>(payouts: impl IntoIterator<Item = &'a Payout>) -> String {
+    let (mut count, mut sums) = (0_usize, BTreeMap::<Currency, i64>::new());
+    for Payout { transfer: Transfer { amount, .. }, .. } in payouts {
+        count = count.saturating_add(1);
+        let sum = sums.entry(amount.currency).or_default();
+        *sum = sum.saturating_add(amount.minor);
+    }
+    let transfers = if count == 1 { "transfer" } else { "transfers" };
+    let mut texts = vec![format!("{count} {transfers}")];
+    texts
+        .extend(sums.into_iter().map(|(currency, minor)| {
+            format!("{currency} {}", Money { currency, minor }.decimal())
+        }));
+    texts.join(", ")
 }
 
 /// Names the currencies and countries of merchants that SEPA does not reach.

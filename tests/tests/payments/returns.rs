@@ -228,6 +228,33 @@ async fn the_next_payout_pays_what_came_back() {
 }
 
 #[tokio::test]
+async fn a_repeated_payout_says_that_its_file_has_transfers_that_are_booked_back() {
+    let paid = paid(3).await;
+    let again = async || {
+        let file = paid.place.data().join("transfers.xml");
+        let mut command = paid.place.command();
+        command.args(["payout", "--test", "--day", "2026-01-01", "--pain001"]).arg(&file);
+        let ended = process::run(command).await;
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        (ended.status.code(), stderr, fs::read_to_string(&file).unwrap())
+    };
+    let closed = "payout: 2026-01-01, pain001: closed before with 3 transfers, EUR 28.35; merchants \
+                  that wait for another day: 0\n";
+    let (code, stderr, file) = again().await;
+    assert_eq!((code, &*stderr), (Some(0), closed));
+    for (id, count) in
+        [(&paid.ids[0], "1 transfer, EUR 9.45"), (&paid.ids[2], "2 transfers, EUR 18.90")]
+    {
+        explained(&paid.place, &paid.csv(&[(id, "9.45")])).await;
+        let (code, stderr, same) = again().await;
+        let line =
+            format!("payout: 2026-01-01, pain001: booked back: {count}; do not send this file\n");
+        assert!(stderr.contains(&line), "{stderr}");
+        assert_eq!((code, same), (Some(1), file.clone()));
+    }
+}
+
+#[tokio::test]
 async fn what_does_not_fit_a_payout_is_named_and_not_booked() {
     let paid = paid(2).await;
     let Paid { place, ids, day, .. } = &paid;

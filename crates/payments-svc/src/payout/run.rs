@@ -45,6 +45,13 @@ pub(super) struct PaidRun {
     pub(super) unpaid: Unpaid,
 }
 
+impl PaidRun {
+    /// The payouts whose transfers came back, so that the merchants have the money again.
+    pub(super) fn booked_back(&self) -> impl Iterator<Item = &Payout> {
+        self.payouts.iter().filter(|payout| payout.returned.is_some())
+    }
+}
+
 /// The merchants with a balance and an account, except those to pay.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Unpaid {
