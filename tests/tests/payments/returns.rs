@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::{process::Command, time::sleep};
 
 use crate::{
-    live::standing::release,
+    live::standing::{hold, release},
     payouts::{DANISH, DEBTOR, funded, merchant, pay_out, payouts_of, transfers},
     reports::{self, CSV_HEADER, Transfer},
     sepa::{pay_by_sepa, texts, validate},
@@ -252,6 +252,20 @@ async fn a_repeated_payout_says_that_its_file_has_transfers_that_are_booked_back
         assert!(stderr.contains(&line), "{stderr}");
         assert_eq!((code, same), (Some(1), file.clone()));
     }
+}
+
+/// The hold of payments may have a graver reason, such as fraud.
+#[tokio::test]
+async fn a_return_keeps_the_reason_of_a_hold() {
+    let paid = paid(1).await;
+    hold(&paid.place, &paid.merchants[0], &["--payments"]).await;
+    explained(&paid.place, &paid.csv(&[(&paid.ids[0], "9.45")])).await;
+    let service = paid.place.start().await;
+    let merchant = paid.merchants[0].by(&paid.merchants[0].app.at(&service));
+    let held = merchant.fetch().await["held"].clone();
+    let held = ["payments", "payouts", "reason"].map(|name| held[name].clone());
+    assert_eq!(held, [json!(true), json!(true), json!("stolen cards")]);
+    service.stop().await.agrees().await;
 }
 
 #[tokio::test]

@@ -43,14 +43,16 @@ impl Action for ReleaseMerchant {
     }
 }
 
-/// Holds the payouts of a merchant, unless they are held already.
-pub(super) fn hold_payouts(batch: &mut Batch, id: Id, reason: &Notes) -> Result<(), Rejection> {
+/// Holds the payouts of a merchant, unless they are held already. If its payments are held, the reason
+/// stays theirs.
+pub(super) fn hold_payouts(batch: &mut Batch, id: Id, reason: Notes) -> Result<(), Rejection> {
     let held = &batch.merchant(id)?.standing;
     if held.holds_payouts {
         return Ok(());
     }
     let payments = held.holds_payments;
-    set_hold(batch, id, (payments, true), Some(reason))
+    let reason = held.hold_reason.clone().unwrap_or(reason);
+    set_hold(batch, id, (payments, true), Some(&reason))
 }
 
 /// Does nothing if it is so already.

@@ -55,7 +55,7 @@ impl Action for ReturnPayout {
         batch.rows.payouts.update(PayoutRow { returned, ..row });
         batch.book(line, &entry, balance);
         batch.add_event(merchant, EventType::PayoutReturned, Fact::Payout(self.payout));
-        hold_payouts(batch, merchant, &Notes::of_return(self.payout))?;
+        hold_payouts(batch, merchant, Notes::of_return(self.payout))?;
         Ok(PayoutReturned { result })
     }
 }
