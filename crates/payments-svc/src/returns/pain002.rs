@@ -137,11 +137,12 @@ impl Status {
             "/OrgnlMsgId" | "/OrgnlPmtInfId" | "/OrgnlEndToEndId" => self.id = path.text(),
             "/GrpSts" | "/PmtInfSts" | "/TxSts" => self.is_rejected = path.text() == REJECTED,
             "/OrgnlTxRef/Amt/InstdAmt" => self.amount = Some(path.amount()),
-            "/StsRsnInf/Rsn/Cd" | "/StsRsnInf/Rsn/Prtry" | "/StsRsnInf/AddtlInf" => {
+            "/StsRsnInf/Rsn/Cd" | "/StsRsnInf/Rsn/Prtry" => {
                 let text = path.text();
-                self.is_duplicate |= name.ends_with("/Cd") && DUPLICATE.contains(&&*text);
+                self.is_duplicate |= DUPLICATE.contains(&&*text);
                 self.reason.add(&text);
             }
+            "/StsRsnInf/AddtlInf" => self.reason.add(&path.text()),
             _ => {}
         }
     }

@@ -196,6 +196,11 @@ fn what_is_rejected_as_a_duplicate_does_not_come_back() {
     let entries = read(transfers.as_bytes()).unwrap();
     assert_eq!(entries[1], Entry::Other, "it is part of a file that is a duplicate");
     assert_eq!(kinds(&REPORT.replace("AC01", "AM05")), [named, None, None]);
+    let proprietary = REPORT.replace("<Cd>AC01</Cd>", "<Prtry>DU01</Prtry>");
+    assert_eq!(kinds(&proprietary), [named, None, None]);
+    // A text for people is no code.
+    let explained = REPORT.replace("</Rsn>", "</Rsn><AddtlInf>DU01</AddtlInf>");
+    assert_eq!(kinds(&explained), [None; 3]);
 }
 
 #[test]
