@@ -33,9 +33,18 @@ impl NewFile {
             return Ok(Self::Stream(File::options().append(true).open(path)?));
         }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directory = directory.unwrap_or(Path::new(".")).to_owned();
+        let directory = directory.unwrap_or(Path::new(".")).canonicalize()?;
         let temporary = NamedTempFile::new_in(&directory)?;
-        Ok(Self::Hidden { temporary, directory, path: path.to_owned() })
+        let path = directory.join(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+        Ok(Self::Hidden { temporary, directory, path })
+    }
+
+    /// Whether one of both would replace the other. Streams take both.
+    pub(crate) fn replaces(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Hidden { path: one, .. }, Self::Hidden { path: other, .. }) => one == other,
+            _ => false,
+        }
     }
 
     /// Writes the content, and atomically replaces an existing file. Returns when it is durable.

@@ -50,6 +50,8 @@ pub(crate) enum PayoutError {
          and PAYMENTS_PAYOUT_BIC"
     )]
     NoDebtor,
+    #[error("--csv is {0:?}: must not be the file of --pain001")]
+    SameFile(PathBuf),
     #[error(transparent)]
     Open(#[from] OpenError),
     /// After midnight, the command without the day would be another run.
@@ -70,7 +72,7 @@ impl Fatal for PayoutError {
             Self::Open(error) => error.exit_code(),
             Self::NotComplete { source, .. } => source.exit_code(),
             Self::File { source, .. } | Self::NotWritten { source, .. } => source.exit_code(),
-            Self::Secret(_) | Self::TooEarly(_) | Self::NoDebtor => USAGE,
+            Self::Secret(_) | Self::TooEarly(_) | Self::NoDebtor | Self::SameFile(_) => USAGE,
         }
     }
 }
@@ -146,7 +148,13 @@ impl Output {
                 Err(source) => Err(PayoutError::File { path, source }),
             }
         };
-        outputs.into_iter().map(open).collect()
+        let outputs = outputs.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        match &outputs[..] {
+            [sepa, csv] if csv.file.replaces(&sepa.file) => {
+                Err(PayoutError::SameFile(csv.path.clone()))
+            }
+            _ => Ok(outputs),
+        }
     }
 
     fn format(&self) -> PayoutFormat {

@@ -222,6 +222,32 @@ async fn a_run_that_fails_leaves_the_finished_file_and_is_named_until_it_is_comp
 }
 
 #[tokio::test]
+async fn both_formats_are_not_written_to_one_file() {
+    let service = Service::with(&DEBTOR).await;
+    let _ = funded(&service, Some(DANISH)).await;
+    let place = service.data();
+    let run = async |xml: &Path, csv: &Path| {
+        let mut command = place.command();
+        command.args(["payout", "--test", "--pain001"]).arg(xml).arg("--csv").arg(csv);
+        process::run(command).await
+    };
+    let other = place.data().join("other");
+    fs::create_dir(&other).unwrap();
+    for csv in [file(place), other.join("../transfers.xml")] {
+        let ended = run(&file(place), &csv).await;
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("must not be the file of --pain001"), "{stderr}");
+    }
+    assert_eq!(place.number("SELECT count(*) FROM payout_runs"), 0);
+    let stdout = Path::new("/proc/self/fd/1");
+    let ended = run(stdout, stdout).await;
+    let written = String::from_utf8(ended.stdout).unwrap();
+    assert!(ended.status.success() && written.contains(DANISH), "{written}");
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
 async fn concurrent_runs_of_both_formats_list_each_transfer_once() {
     let service = Service::with(&DEBTOR).await;
     let mut merchants = Vec::new();
