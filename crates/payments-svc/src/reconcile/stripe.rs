@@ -55,22 +55,37 @@ struct Category {
 
 impl Category {
     /// `None` if the rows are not compared.
-    fn of(name: &str) -> Option<Self> {
+    fn of(name: &str) -> Result<Option<Self>, &'static str> {
         let (kind, reference) = match name {
+            "" => return Err("must not be empty"),
             "charge" | "partial_capture_reversal" => (OperationKind::Capture, "payment_intent_id"),
             "refund" => (OperationKind::Refund, REFUND_KEY),
             "refund_failure" => (OperationKind::RefundFailure, REFUND_KEY),
             "dispute" => (OperationKind::Dispute, "source_id"),
             "dispute_reversal" => (OperationKind::DisputeReversal, "source_id"),
-            _ => return None,
+            _ => return Ok(None),
         };
-        Some(Self { kind, reference, is_rest: name == "partial_capture_reversal" })
+        Ok(Some(Self { kind, reference, is_rest: name == "partial_capture_reversal" }))
     }
 
-    /// An amount of a row. What takes money from the balance is negative there, but a charge is never.
-    fn amount(&self, currency: Currency, text: &str) -> Result<Money, String> {
+    /// The change of the balance, which is negative if it takes money from it.
+    fn gross(&self, currency: Currency, text: &str) -> Result<Money, String> {
+        let takes = matches!(self.kind, OperationKind::Refund | OperationKind::Dispute);
+        let digits = match self.is_rest || takes {
+            true => text.strip_prefix('-').ok_or("must be negative")?,
+            false => text,
+        };
+        self.amount(currency, digits)
+    }
+
+    /// The amount that the customer sees. That of a charge is never negative.
+    fn customer_facing(&self, currency: Currency, text: &str) -> Result<Money, String> {
         let is_signed = self.is_rest || self.kind != OperationKind::Capture;
         let digits = text.strip_prefix('-').filter(|_| is_signed).unwrap_or(text);
+        self.amount(currency, digits)
+    }
+
+    fn amount(&self, currency: Currency, digits: &str) -> Result<Money, String> {
         let Money { minor, .. } = amount(currency, &in_places(currency, digits))?;
         Ok(Money { currency, minor: if self.is_rest { -minor } else { minor } })
     }
@@ -78,7 +93,11 @@ impl Category {
 
 /// Reads a row. `None` if it is not compared.
 pub(super) fn settled(row: &Row<'_>) -> Result<Option<SettledRow>, Malformed> {
-    let Some(category) = Category::of(text(row, "reporting_category")?) else { return Ok(None) };
+    let kind = DifferenceKind::MalformedType;
+    let category = match value(row, "reporting_category", kind, Category::of) {
+        Ok(Some(category)) => category,
+        other => return check_width(row).and(other.map(|_| None)),
+    };
     let id = text(row, "balance_transaction_id")?.to_owned();
     let reference = Some(text(row, category.reference)?.to_owned());
     let reference = reference.filter(|it| !it.is_empty()).unwrap_or_else(|| id.clone());
@@ -95,17 +114,19 @@ fn operation(row: &Row<'_>, category: &Category) -> Result<SettledOperation, Mal
         "" => None,
         _ => Some(value(row, "customer_facing_currency", kind, currency)?),
     };
-    let (name, paid_or_settled_in) = match paid_in.filter(|paid_in| *paid_in != settled_in) {
-        Some(paid_in) => ("customer_facing_amount", paid_in),
-        None => ("gross", settled_in),
+    let kind = DifferenceKind::MalformedAmount;
+    let gross = value(row, "gross", kind, |text| category.gross(settled_in, text))?;
+    let amount = match paid_in.filter(|paid_in| *paid_in != settled_in) {
+        Some(paid_in) => value(row, "customer_facing_amount", kind, |text| {
+            category.customer_facing(paid_in, text)
+        })?,
+        None => gross,
     };
     Ok(SettledOperation {
         line: row.line,
         kind: category.kind,
         transaction: None,
-        amount: value(row, name, DifferenceKind::MalformedAmount, |text| {
-            category.amount(paid_or_settled_in, text)
-        })?,
+        amount,
         is_converted: paid_in.is_none(),
         fee: Some(value(row, "fee", DifferenceKind::MalformedFee, |text| fee(settled_in, text))?),
         date: value(row, "created_utc", DifferenceKind::MalformedDate, |time| {

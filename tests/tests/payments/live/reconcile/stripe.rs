@@ -110,6 +110,38 @@ async fn a_report_of_stripe_is_compared_by_payment_intent_and_refund() {
             "charge,1.00,eur,0.00,,,＝1+1,,",
             ["missing-here", "7", "'＝1+1", "", "", "capture EUR 1.00"],
         ),
+        (
+            1,
+            "refund,-2.5,",
+            "refund,2.5,",
+            ["malformed-amount", "4", refund, "", "must be negative", "\"2.5\""],
+        ),
+        (
+            2,
+            "charge,22.40",
+            "charge,-22.40",
+            [
+                "malformed-amount",
+                "5",
+                "pi_2",
+                "",
+                "must be a decimal number with 2 places and at most 18 digits, not negative",
+                "\"-22.40\"",
+            ],
+        ),
+        (5, "fee,-1.00", ",-1.00", ["malformed-type", "8", "", "", "must not be empty", "\"\""]),
+        (
+            5,
+            ",fee,-1.00,eur,0.00,,,,,,",
+            "",
+            ["malformed-row", "8", "", "", "must have 12 columns", "\"2 columns\""],
+        ),
+        (
+            5,
+            ",eur,0.00,,,,,,",
+            "",
+            ["malformed-row", "8", "", "", "must have 12 columns", "\"4 columns\""],
+        ),
     ] {
         let mut rows = correct.clone();
         assert!(rows[index].contains(from), "{from}");
