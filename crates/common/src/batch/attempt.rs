@@ -55,13 +55,14 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
         }
         let fault = match attempt(engine, &jobs).await {
             Ok((answers, locked)) => {
+                let postponed = locked.len();
                 for index in locked.into_iter().rev() {
                     let mut job = jobs.remove(index);
                     job.is_locked = true;
                     ended.locked.push(job);
                 }
                 let answered = jobs.iter().filter(|job| job.answer.is_some()).count();
-                counters.committed(answered, ended.locked.len());
+                counters.ended(!jobs.is_empty(), answered, postponed);
                 jobs.into_iter().zip(answers).for_each(|(job, answer)| job.answer(Ok(answer)));
                 continue;
             }

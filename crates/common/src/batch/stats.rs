@@ -24,8 +24,9 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn committed(&self, writes: usize, postponed: usize) {
-        self.commits.fetch_add(1, Ordering::Relaxed);
+    /// Nothing was committed if all rows were locked.
+    pub(super) fn ended(&self, is_committed: bool, writes: usize, postponed: usize) {
+        self.commits.fetch_add(is_committed.into(), Ordering::Relaxed);
         add(&self.writes, writes);
         add(&self.postponed, postponed);
     }

@@ -306,3 +306,11 @@ async fn writes_not_started_in_time_are_rejected() {
     assert!(matches!(locked.await.unwrap(), Err(WriteError::Locked)));
     assert_eq!(setup.stop().await.lock().unwrap().done, [0]);
 }
+
+#[tokio::test]
+async fn a_batch_without_a_free_row_is_no_commit() {
+    let setup = setup();
+    setup.write(Write::new(0, Outcome::Locked(3))).await.unwrap().unwrap();
+    let stats = setup.queue.stats();
+    assert_eq!((stats.commits, stats.writes, stats.postponed), (1, 1, 3));
+}
