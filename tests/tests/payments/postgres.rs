@@ -1,6 +1,10 @@
 //! The store on PostgreSQL: differences from the embedded engine.
 
-use std::{fs, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    time::Duration,
+};
 
 use blackbox::{
     payments::{Acquirer, App, Move, SECRET, Service, Stopped, email},
@@ -323,4 +327,46 @@ async fn write_webhooks(app: &App) {
     let _ = app.get(&webhook).await.expect(200);
     assert_eq!(app.list("/webhooks?limit=9").await.len(), 2);
     let _ = app.delete(&webhook).await.expect(204);
+}
+
+/// The server keeps a plan of each prepared statement, and strangers can send any filters.
+#[tokio::test]
+async fn a_connection_keeps_few_prepared_statements() {
+    let cluster = Cluster::start();
+    let database = cluster.database();
+    database.run(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET log_statement = %L',
+             current_database(), 'all'); END $$",
+    );
+    let settings = [("PAYMENTS_DATABASE_CONNECTIONS", "1")];
+    let service = Stopped::on(Some(database.clone()), &settings).start().await;
+    let merchant = service.merchant().await;
+    let log =
+        || database.run("SELECT pg_read_file(current_setting('data_directory') || '/../log')");
+    let begun = log().len();
+    let filters = [
+        "filter[reference]=a",
+        "filter[last4]=4242",
+        "filter[amount]=1",
+        "filter[currency]=EUR",
+        "filter[created][from]=2026-01-01T00:00:00Z",
+        "filter[created][to]=2027-01-01T00:00:00Z",
+        "filter[successful]=yes",
+        "after=000000000000000000000000",
+    ];
+    for chosen in 0..1_u32 << filters.len() {
+        let chosen = (0..).zip(filters).filter(|(bit, _)| chosen >> bit & 1 == 1);
+        let query: Vec<_> = chosen.map(|(_, filter)| filter).chain(["limit=1"]).collect();
+        assert!(merchant.list(&format!("/transactions?{}", query.join("&"))).await.is_empty());
+    }
+    let log = &log()[begun..];
+    // By connection: each statement's names.
+    let mut names = BTreeMap::<_, BTreeSet<_>>::new();
+    for (before, entry) in log.split("LOG:  execute ").zip(log.split("LOG:  execute ").skip(1)) {
+        let connection = before.lines().last().and_then(|line| line.split(['[', ']']).nth(1));
+        let Some((name, rest)) = entry.split_once(": ") else { continue };
+        let statement = rest.split("\n2").next().unwrap_or_default();
+        names.entry((connection, statement)).or_default().insert(name);
+    }
+    assert!(names.values().any(|names| names.len() > 1), "no statement was prepared again");
 }

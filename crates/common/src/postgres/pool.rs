@@ -26,6 +26,10 @@ pub(super) const OPEN: Duration = Duration::from_secs(5);
 /// Timeout for an answer of the database, for every cause of a delay.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
+/// How many prepared statements a connection keeps. The server holds a plan of each, up to 100 kB for
+/// a list with filters, which there are hundreds of.
+const MAX_PREPARED: usize = 200;
+
 /// Settings of every connection. They override the defaults of the database. With `read committed`,
 /// a read after a lock sees the newest rows. The timeouts make a frozen replica lose its locks
 /// soon.
@@ -346,6 +350,9 @@ pub async fn query_all(
     client: &ClientWrapper,
     statements: &[Statement<'_>],
 ) -> Result<Vec<Vec<Row>>, Error> {
+    if client.statement_cache.size() > MAX_PREPARED {
+        client.statement_cache.clear();
+    }
     let mut prepared = Vec::with_capacity(statements.len());
     for (sql, _) in statements {
         prepared.push(client.prepare_cached(sql).await?);

@@ -8,7 +8,7 @@ use payments_domain::{
 
 use super::{
     Engine, Store, StoreError,
-    lists::placeholders,
+    lists::{padded, placeholders},
     reads::LIMIT,
     rows::{self, Resource as _},
 };
@@ -193,9 +193,10 @@ impl Store {
         page_query: PageQuery,
     ) -> Result<Vec<LogEntry>, StoreError> {
         let before = page_query.before.unwrap_or(Id::MAX);
-        let mut params: Vec<Param<'_>> = owners.iter().chain([&before]).map(Id::param).collect();
-        params.push(Param::Int(page_query.limit.into()));
-        self.query_all(&log_sql(owners.len()), &params, |columns| {
+        let mut params = padded(&owners);
+        let sql = log_sql(params.len());
+        params.extend([before.param(), Param::Int(page_query.limit.into())]);
+        self.query_all(&sql, &params, |columns| {
             let (row, subject) = (LogRow::read(columns)?, columns.read()?);
             Ok(LogEntry { row, subject, actor_name: columns.read()? })
         })

@@ -15,7 +15,7 @@ use payments_domain::{
 
 use super::{
     Found, Store, StoreError,
-    lists::placeholders,
+    lists::{padded, placeholders},
     rows::{LoadedEvent, LoadedTrail, Resource as _},
 };
 
@@ -150,8 +150,10 @@ impl Store {
     /// These events, in the order of their IDs, without those of merchants that the app is no member
     /// of.
     pub(crate) async fn events_by_id(&self, app: Id, ids: &[Id]) -> Result<Vec<Event>, StoreError> {
-        let params: Vec<Param<'_>> = ids.iter().chain([&app]).map(Id::param).collect();
-        let events = self.query_all(&by_id_sql(ids.len()), &params, LoadedEvent::of_row).await?;
+        let mut params = padded(ids);
+        let sql = by_id_sql(params.len());
+        params.push(app.param());
+        let events = self.query_all(&sql, &params, LoadedEvent::of_row).await?;
         self.with_data(events).await
     }
 
@@ -217,9 +219,9 @@ impl Store {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        let ids_list = placeholders(ids.len());
+        let params = padded(ids);
+        let ids_list = placeholders(params.len());
         let sql = format!("SELECT id, {columns} FROM {from} WHERE id IN ({ids_list})");
-        let params: Vec<Param<'_>> = ids.iter().map(Id::param).collect();
         let read = move |columns: &mut Columns<'_>| Ok((columns.read()?, read(columns)?));
         Ok(self.query_all(&sql, &params, read).await?.into_iter().collect())
     }

@@ -472,13 +472,13 @@ impl Store {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
+        let params = padded(&ids);
         let sql = format!(
             "SELECT \"transaction\", {} FROM trail WHERE \"transaction\" IN ({})
              ORDER BY \"transaction\", step",
             Step::of("trail"),
-            placeholders(ids.len())
+            placeholders(params.len())
         );
-        let params: Vec<Param<'_>> = ids.iter().map(Id::param).collect();
         let step = |columns: &mut Columns<'_>| Ok((columns.read::<Id>()?, Step::read(columns)?));
         let steps = if steps.iter().sum::<u64>() <= SHORT_TRAIL.into() {
             self.query_all(&sql, &params, step).await?
@@ -517,6 +517,13 @@ impl Store {
         let after = page_query.after.unwrap_or(Id::MIN);
         Ok([after, page_query.before.unwrap_or(Id::MAX).min(settled.successor())])
     }
+}
+
+/// Values for an `IN`. The last ID is repeated up to the next power of two, so that there are few
+/// different statements, which PostgreSQL keeps for each connection.
+pub(super) fn padded(ids: &[Id]) -> Vec<Param<'_>> {
+    let count = ids.len().next_power_of_two();
+    ids.iter().chain(ids.last().into_iter().cycle()).take(count).map(Id::param).collect()
 }
 
 /// Parameters from `$1` for an `IN` of so many values.
