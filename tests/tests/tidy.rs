@@ -107,7 +107,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                 "config csv_file file formula store common::control common::progress std::fs \
                  std::process tempfile tokio",
             ),
-            ("seed", "app config file store common::control std::fs tokio"),
+            ("seed", "app config file store common::control common::sqlite tokio"),
             ("standing", "config store common::control tokio"),
             ("sign_in_link", "config store common::control rand tokio"),
             ("orders", "new_key payout returns seed sign_in_link standing store common::control"),

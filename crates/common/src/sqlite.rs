@@ -60,7 +60,7 @@ mod room;
 pub use base::{Base, Owned};
 pub use cache::{Changing, LookUp, Place, ReadCache};
 pub(crate) use directory::mark_imported;
-pub use directory::{Directory, DirectoryError, require_current};
+pub use directory::{Directory, DirectoryError, create_directory, require_current};
 pub use disk::Disk;
 pub use embedded::{Embedded, StartError, WriterThread, failure};
 pub use migrate::migrate;

@@ -1,11 +1,12 @@
 //! The subcommand `seed`: an app, two test merchants and a payment link, to try the service with.
 
-use std::{fs, io, path::PathBuf};
+use std::{io, path::PathBuf};
 
 use common::{
     config::SecretError,
     control::{Operator, Order, OrderError},
     exit::{Fatal, USAGE},
+    sqlite::create_directory,
     store::OpenError,
 };
 use payments_domain::{
@@ -68,7 +69,7 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
         return Ok(());
     }
     let unwritable = |source| SeedError::File { path: path.clone(), source };
-    fs::create_dir_all(&config.data_dir).map_err(unwritable)?;
+    create_directory(&config.data_dir).map_err(unwritable)?;
     let file = NewFile::create(&path).map_err(unwritable)?;
     let mut operator = Operator::<Store>::create(&config.store()?).await?;
     let seeded = operator.send(Seed { pricing: AsJson(config.pricing()) }).await;

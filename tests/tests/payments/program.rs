@@ -1,6 +1,6 @@
 //! The program: settings, help and subcommands.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use blackbox::{
     payments::{Card, PROGRAM, Service, Stopped, int, next},
@@ -145,6 +145,7 @@ async fn help_shows_no_value() {
 #[tokio::test]
 async fn seed_creates_its_data_once_with_a_payment_link() {
     let place = Stopped::new(&[]).with("PAYMENTS_POS_URL", "https://pay.example/page/");
+    fs::remove_dir(place.data()).unwrap();
     let seed = async || {
         let mut command = place.command();
         command.arg("seed");
@@ -154,6 +155,7 @@ async fn seed_creates_its_data_once_with_a_payment_link() {
     };
     let made = seed().await;
     assert_eq!(seed().await, made);
+    assert_eq!(fs::metadata(place.data()).unwrap().permissions().mode() & 0o777, 0o700);
     let link = made.lines().find_map(|line| line.strip_prefix("PAYMENTS_LINK='")).unwrap();
     let path = link.strip_suffix('\'').unwrap().strip_prefix("https://pay.example/page").unwrap();
     let service = place.start().await;
