@@ -54,10 +54,15 @@ impl<W: Writes> Scene<W> {
 
     /// Runs the drill, perhaps with this backup. Returns its exit code and output. Nothing is left.
     async fn drill(&self, file: Option<&Path>) -> (Option<i32>, String) {
-        let (place, scratch) = (self.service.data(), tempfile::tempdir().unwrap());
-        let programs = place.command().as_std().get_program().to_owned();
+        let programs = self.service.data().command().as_std().get_program().to_owned();
         let programs = Path::new(&programs).parent().unwrap().display().to_string();
         let path = format!("{programs}:{}:/usr/bin:/bin", directory().display());
+        self.drill_with(&path, file).await
+    }
+
+    /// [`Self::drill`] with this `PATH`.
+    async fn drill_with(&self, path: &str, file: Option<&Path>) -> (Option<i32>, String) {
+        let (place, scratch) = (self.service.data(), tempfile::tempdir().unwrap());
         let mut command = Command::new(root().join("deploy/restore-drill"));
         command.arg(W::To::NAME).args(file).env_clear().env("PATH", path);
         command.env("TMPDIR", scratch.path()).kill_on_drop(true);
@@ -151,6 +156,16 @@ async fn a_backup_of_another_service_fails_the_drill() {
     other.backs_up().await;
     fs::copy(other.file(), scene.file()).unwrap();
     scene.is_unreliable("the backup is of another one").await;
+}
+
+#[tokio::test]
+async fn a_drill_that_cannot_begin_says_what_is_missing() {
+    let scene = Scene::<Charges>::on(None).await;
+    let (code, output) = scene.drill_with("/usr/bin:/bin", None).await;
+    assert_eq!((code, &*output), (Some(2), "there is no program payments-svc in PATH\n"));
+    let file = scene.file();
+    let (code, output) = scene.drill(Some(&file)).await;
+    assert_eq!((code, output), (Some(2), format!("there is no file {}\n", file.display())));
 }
 
 #[tokio::test]
