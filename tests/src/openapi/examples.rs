@@ -5,6 +5,16 @@ use serde_json::Value;
 use super::{Document, escaped};
 
 impl Document {
+    /// A text that a request can do without has no example: Swagger UI would fill it in.
+    pub fn check_parameters(&self) {
+        for place in self.places_with("in") {
+            let parameter = self.at(&place);
+            let has_example = ["example", "examples"].iter().any(|it| parameter.get(it).is_some());
+            let is_text = parameter["schema"]["type"] == "string";
+            assert!(!(is_text && has_example) || parameter["required"] == true, "{place}");
+        }
+    }
+
     /// Checks every example against its schema, and returns the number of examples.
     pub fn check_examples(&self) -> usize {
         let mut checked = 0;

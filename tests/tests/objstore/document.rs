@@ -9,6 +9,11 @@ fn every_example_satisfies_its_schema() {
 }
 
 #[test]
+fn a_form_leaves_optional_parameters_empty() {
+    DOCUMENT.check_parameters();
+}
+
+#[test]
 fn every_reference_resolves() {
     DOCUMENT.check_references();
 }

@@ -40,6 +40,11 @@ async fn the_served_document_names_the_payment_page_as_configured() {
 }
 
 #[test]
+fn a_form_leaves_optional_parameters_empty() {
+    DOCUMENT.check_parameters();
+}
+
+#[test]
 fn every_reference_resolves() {
     DOCUMENT.check_references();
 }
