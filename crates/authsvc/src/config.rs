@@ -8,7 +8,7 @@ use common::{
     config::{ClientsConfig, SECRETS_HELP, ServerConfig, at_least_one, duration},
     limits::Rate,
 };
-use url::{Host, Url};
+use url::{Host, ParseError, Url};
 
 use crate::domain::Campuses;
 
@@ -104,7 +104,10 @@ pub(crate) struct LimitsConfig {
 
 /// Credentials require HTTPS, except to a portal on the same machine.
 fn portal_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    let url = Url::parse(text).map_err(|error| match error {
+        ParseError::RelativeUrlWithoutBase => "must begin with https://".to_owned(),
+        error => error.to_string(),
+    })?;
     let local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -145,6 +148,9 @@ fn location(text: &str) -> Result<String, String> {
         Ok(url) if has_user(&url) => Err("must not have a user".to_owned()),
         Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(url.into()),
         Ok(_) => Err("must be http or https".to_owned()),
+        Err(ParseError::RelativeUrlWithoutBase) => {
+            Err("must begin with https://, http:// or /".to_owned())
+        }
         Err(error) => Err(error.to_string()),
     }
 }

@@ -148,7 +148,7 @@ mod sqlite {
             match self {
                 Self::Unusable { source, .. } => source.exit_code(),
                 Self::InUse(_) => AWAY,
-                Self::Imported(_) => USAGE,
+                Self::Missing(_) | Self::Imported(_) => USAGE,
             }
         }
     }
@@ -172,7 +172,9 @@ mod sqlite {
                 Self::Sqlite(error) => error.exit_code(),
                 Self::Io(error) => error.exit_code(),
                 Self::Directory(error) => error.exit_code(),
-                Self::Missing(_) | Self::Postgres | Self::Exists(_) | Self::Interrupted => USAGE,
+                Self::Postgres | Self::Exists(_) | Self::NoDirectory(_) | Self::Interrupted => {
+                    USAGE
+                }
             }
         }
     }

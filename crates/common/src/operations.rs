@@ -137,6 +137,12 @@ pub fn healthcheck(server: &ServerConfig) -> io::Result<()> {
     let any = server.host.is_unspecified();
     let host = if any { Ipv4Addr::LOCALHOST.into() } else { server.host };
     let address = SocketAddr::new(host, server.port);
+    ask(address).map_err(|error| {
+        io::Error::new(error.kind(), format!("GET http://{address}/health: {error}"))
+    })
+}
+
+fn ask(address: SocketAddr) -> io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, HEALTHCHECK_TIMEOUT)?;
     stream.set_read_timeout(Some(HEALTHCHECK_TIMEOUT))?;
     stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
@@ -145,6 +151,6 @@ pub fn healthcheck(server: &ServerConfig) -> io::Result<()> {
     if status_line.starts_with("HTTP/1.1 200 ") {
         Ok(())
     } else {
-        Err(io::Error::other(format!("GET /health returned {:?}, not 200", status_line.trim_end())))
+        Err(io::Error::other(format!("returned {:?}, not 200", status_line.trim_end())))
     }
 }

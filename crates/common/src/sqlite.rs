@@ -175,10 +175,7 @@ pub fn is_interrupted(error: &rusqlite::Error) -> bool {
 /// Why a backup was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The source does not exist.
-    #[error("there is no database at {0:?}")]
-    Missing(PathBuf),
-    /// The source was imported elsewhere: the copy would be old.
+    /// The source does not exist, or was imported elsewhere: the copy would be old.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// The store is in PostgreSQL, and [`backup`] copies only SQLite databases.
@@ -187,6 +184,9 @@ pub enum BackupError {
     /// The target exists. A backup never overwrites a file.
     #[error("{0:?} already exists: choose another file")]
     Exists(PathBuf),
+    /// The directory of the target does not exist.
+    #[error("there is no directory {0:?}")]
+    NoDirectory(PathBuf),
     /// The command was asked to stop.
     #[error("interrupted: no file was created")]
     Interrupted,
@@ -213,10 +213,11 @@ pub fn backup(
     progress: &Progress,
     prepare: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> Result<(), BackupError> {
-    if !source.exists() {
-        return Err(BackupError::Missing(source.to_owned()));
+    require_current(source)?;
+    let directory = directory::parent(target);
+    if !directory.is_dir() {
+        return Err(BackupError::NoDirectory(directory.to_owned()));
     }
-    require_current(directory::parent(source))?;
     if target.exists() {
         return Err(BackupError::Exists(target.to_owned()));
     }
@@ -225,7 +226,7 @@ pub fn backup(
     let partial = tempfile::Builder::new()
         .prefix(&format!("{name}."))
         .suffix(".partial")
-        .tempfile_in(directory::parent(target))?;
+        .tempfile_in(directory)?;
     copy(source, partial.path(), progress, prepare)?;
     partial.persist_noclobber(target).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => BackupError::Exists(target.to_owned()),

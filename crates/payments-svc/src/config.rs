@@ -23,7 +23,7 @@ use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use payments_domain::{
     AcquirerName, Bic, Debtor, Email, Iban, Id, Money, Name, Notes, Ppm, Pricing, Scheme, SepaName,
 };
-use url::{Host, Url};
+use url::{Host, ParseError, Url};
 
 use crate::store::{Scope, StoreConfig};
 
@@ -203,7 +203,7 @@ pub(crate) struct NewKeyOptions {
 #[command(group(ArgGroup::new("files").args(["pain001", "csv"]).required(true).multiple(true)))]
 pub(crate) struct PayoutOptions {
     /// Day of the payouts, such as 2026-11-21; default: today in UTC
-    #[arg(long)]
+    #[arg(long, value_parser = day)]
     pub(crate) day: Option<Date>,
 
     /// Pay the test merchants instead of the live ones
@@ -234,15 +234,15 @@ pub(crate) struct ReconcileOptions {
     pub(crate) format: SettlementFormat,
 
     /// First day in UTC whose operations must be in the file; default: the first day of the books
-    #[arg(long, value_name = "DAY")]
+    #[arg(long, value_name = "DAY", value_parser = day)]
     pub(crate) since: Option<Date>,
 
     /// Last day in UTC whose operations must be in the file; default: today
-    #[arg(long, value_name = "DAY")]
+    #[arg(long, value_name = "DAY", value_parser = day)]
     pub(crate) until: Option<Date>,
 
     /// The only day in UTC whose operations must be in the file
-    #[arg(long, conflicts_with_all = ["since", "until"])]
+    #[arg(long, value_parser = day, conflicts_with_all = ["since", "until"])]
     pub(crate) day: Option<Date>,
 
     /// Proportional part of the acquirer's fee for each capture, as a fraction; without this and the
@@ -576,6 +576,10 @@ impl Config {
     }
 }
 
+fn day(text: &str) -> Result<Date, &'static str> {
+    text.parse().map_err(|_| "must be a day such as 2026-11-21")
+}
+
 fn live_acquirer() -> impl TypedValueParser<Value = AcquirerName> {
     let live = [AcquirerName::Http, AcquirerName::Stripe];
     PossibleValuesParser::new(live.map(AcquirerName::name))
@@ -633,7 +637,10 @@ fn card_scheme(text: &str) -> Result<Scheme, String> {
 }
 
 fn web_url(text: &str) -> Result<Url, String> {
-    let url = text.parse::<Url>().map_err(|error| error.to_string())?;
+    let url = text.parse::<Url>().map_err(|error| match error {
+        ParseError::RelativeUrlWithoutBase => "must begin with https:// or http://".to_owned(),
+        error => error.to_string(),
+    })?;
     // A password would be in process lists, and some of these addresses are on public pages.
     let has_user = !url.username().is_empty() || url.password().is_some();
     let is_web = ["http", "https"].contains(&url.scheme()) && !has_user;

@@ -45,6 +45,9 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         let output = process::failure_line(process::command(PROGRAM, &settings)).await;
         assert!(output.contains(name), "{name}={value}: {output}");
     }
+    let output =
+        process::failure_line(process::command(PROGRAM, &[("PORTAL_URL", "portal.test")])).await;
+    assert!(output.contains("must begin with https://"), "{output}");
     let spaced = directory.path().join("spaced");
     std::fs::write(&spaced, "token \n").unwrap();
     let settings = [("PORT", "0"), ("METRICS_TOKEN_FILE", spaced.to_str().unwrap())];

@@ -183,6 +183,10 @@ async fn a_backup_of_a_running_service_can_be_restored() {
     command.args(["backup", "--to", file.to_str().unwrap()]);
     let ended = process::run(command).await;
     assert!(ended.status.success(), "{}", output(&ended));
+    let mut command = service.data().command();
+    command.args(["backup", "--to", "/no/such/copy.db"]);
+    let line = process::exits_with(2, command).await;
+    assert_eq!(line, "there is no directory \"/no/such\"");
     client.set(&object.numbered(1)).await;
 
     let restored = Stopped::on(None, &[]);
@@ -219,7 +223,8 @@ async fn the_exit_code_is_2_for_settings_and_3_for_what_others_hold() {
     process::exits_with(2, place.command()).await;
     let mut command = process::command(PROGRAM, &[("PORT", "1")]);
     command.arg("healthcheck");
-    process::exits_with(3, command).await;
+    let output = process::exits_with(3, command).await;
+    assert!(output.contains("http://127.0.0.1:1/health: Connection refused"), "{output}");
 }
 
 #[tokio::test]

@@ -205,7 +205,7 @@ async fn two_services_have_their_own_commands() {
 async fn commands_need_a_store() {
     let place = Stopped::on(None, &[]);
     let app = "1".repeat(24);
-    for arguments in [&["new-key", &app][..], &["confirm-clock"]] {
+    for arguments in [&["new-key", &app][..], &["confirm-clock"], &["check"]] {
         let mut command = place.command();
         command.args(arguments);
         let line = process::exits_with(2, command).await;

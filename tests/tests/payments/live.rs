@@ -249,6 +249,10 @@ async fn without_an_acquirer_the_page_asks_for_no_card() {
     merchant.charge(&body).await.declined(27);
     let saved = json!({ "key": body["key"].take(), "card": body["card"].take() });
     let _ = service.pay("/cards", &saved).await.expect(400);
+    for code in ["\"code\":27", "\"code\":28"] {
+        let cause = "no acquirer is configured";
+        service.process().logged(|line| line.contains(code) && line.contains(cause)).await;
+    }
     service.stop().await.agrees().await;
 }
 

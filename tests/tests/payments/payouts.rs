@@ -615,7 +615,7 @@ async fn a_payout_requires_a_store_and_a_started_day() {
     let to = file(service.data());
     for (options, reason) in [
         (&["--day", "2999-01-01"][..], "2999-01-01"),
-        (&["--day", "yesterday"], "--day"),
+        (&["--day", "21.11.2026"], "must be a day such as 2026-11-21"),
         (&["--day", "2026-02-30"], "--day"),
     ] {
         let (succeeded, stderr) = try_to_pay_out(service.data(), options, "--csv", &to).await;

@@ -32,7 +32,7 @@ impl Owned {
         migrate: impl FnOnce(&mut Connection) -> Result<(), MigrationError>,
     ) -> Result<Self, StartError> {
         let directory = Directory::own(directory, database)?;
-        require_current(directory.path())?;
+        require_current(directory.database())?;
         Self::of(directory, migrate)
     }
 

@@ -30,6 +30,9 @@ pub enum DirectoryError {
     /// Another process holds the lock.
     #[error("the data directory {0:?} is in use by another process")]
     InUse(PathBuf),
+    /// A command reads only a database that exists.
+    #[error("there is no database at {0:?}")]
+    Missing(PathBuf),
     /// An import has copied the database, and left a mark.
     #[error(
         "this store was imported to PostgreSQL: use that one; to use this one again, delete {0:?}"
@@ -79,9 +82,12 @@ impl Directory {
     }
 }
 
-/// Fails if the database in this directory was imported elsewhere: what is read is old.
-pub fn require_current(directory: &Path) -> Result<(), DirectoryError> {
-    let mark = directory.join(IMPORTED);
+/// Fails if this database does not exist, or was imported elsewhere: what is read is old.
+pub fn require_current(database: &Path) -> Result<(), DirectoryError> {
+    if !database.exists() {
+        return Err(DirectoryError::Missing(database.to_owned()));
+    }
+    let mark = database.with_file_name(IMPORTED);
     if mark.exists() { Err(DirectoryError::Imported(mark)) } else { Ok(()) }
 }
 

@@ -137,9 +137,23 @@ impl Payments {
     }
 
     /// Whether the operator lets the merchant take payments.
-    pub(super) fn may_take_payments(&self, Merchant { details, standing, .. }: &Merchant) -> bool {
+    pub(super) fn may_take_payments(&self, merchant: &Merchant) -> bool {
+        self.bar(merchant).is_none()
+    }
+
+    /// Why the operator does not let the merchant take payments.
+    fn bar(&self, Merchant { details, standing, .. }: &Merchant) -> Option<&'static str> {
         let is_approved = standing.approved || details.test || !self.defaults.needs_approval;
-        is_approved && !standing.holds_payments
+        match (is_approved, standing.holds_payments) {
+            (_, true) => Some("the merchant is on hold"),
+            (false, false) => Some("the merchant is not approved"),
+            (true, false) => None,
+        }
+    }
+
+    /// Why no acquirer is asked for payments of a merchant.
+    fn cause(&self, merchant: &Merchant) -> &'static str {
+        self.bar(merchant).unwrap_or("no acquirer is configured")
     }
 
     /// Reads the data of a card behind a token. `None` if the acquirer does not know the token.
@@ -203,12 +217,25 @@ impl Payments {
             // The card number is not needed for the rest.
             drop(request);
             if let AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error)) = reply {
-                payments.declines.record(attempt, admitted, error);
+                let cause = payments.cause_without(acquirer, merchant).await;
+                payments.declines.record(attempt, admitted, error, cause);
             }
             let concluded = recorded(payments.record(pending_payment, reply, Some(card)).await)?;
             Ok(concluded.map(Written::now))
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
+    }
+
+    /// Why a payment without an acquirer is declined. `None` if the acquirer was asked.
+    async fn cause_without(
+        &self,
+        acquirer: Option<AcquirerName>,
+        merchant: Id,
+    ) -> Option<&'static str> {
+        if acquirer.is_some() {
+            return None;
+        }
+        Some(self.cause(&self.store.row(&merchant).await.ok()??))
     }
 
     /// Asks the acquirer to authorize a payment. An acquirer that gives authorizations IDs gives one
@@ -279,6 +306,7 @@ impl Payments {
             keeps_card: true,
             return_url: None,
         };
+        let cause = acquirer.is_none().then(|| self.cause(merchant));
         let payments = Arc::clone(self);
         let verifying = self.spawn(async move {
             let _permit = permit;
@@ -291,7 +319,7 @@ impl Payments {
                 }
             };
             if let AcquirerOutcome::Declined(error) = acquirer_outcome {
-                payments.declines.record(attempt, admitted, error);
+                payments.declines.record(attempt, admitted, error, cause);
             }
             Ok(acquirer_outcome)
         });
@@ -333,7 +361,7 @@ impl Payments {
             let concluded = payments.record(pending_payment, reply, None).await;
             let concluded = concluded.map_err(NoOutcome::NotStored)?;
             if let Ok(Some(PaymentConcluded { error: Some(error), .. })) = concluded {
-                payments.declines.record(attempt, None, error);
+                payments.declines.record(attempt, None, error, None);
             }
             Ok(())
         });

@@ -82,12 +82,14 @@ impl Declines {
         self.limits.admit(&customer, card)
     }
 
-    /// Counts and logs a decline. `admitted` comes from [`Self::admit`].
+    /// Counts and logs a decline. `admitted` comes from [`Self::admit`]. `cause`: why no acquirer was
+    /// asked.
     pub(super) fn record(
         &self,
         attempt: Attempt,
         admitted: Option<Admitted>,
         error: ProcessingError,
+        cause: Option<&'static str>,
     ) {
         if let Some(admitted) = admitted {
             admitted.declined(error);
@@ -97,6 +99,6 @@ impl Declines {
         }
         let (code, (origin, _)) = (error.code(), attempt.origin.parts());
         self.counter.with_label_values(&[code.to_string().as_str(), origin]).inc();
-        tracing::info!(merchant.id = %attempt.merchant, code, origin, "declined");
+        tracing::info!(merchant.id = %attempt.merchant, code, origin, cause, "declined");
     }
 }

@@ -67,6 +67,9 @@ async fn a_held_merchant_takes_no_payment_and_captures_nothing() {
     let again = json!({ "transactionId": captured.id, "currency": "EUR", "amount": 100 });
     let answer = merchant.post("/transactions", &again).await.expect(400);
     assert_eq!(answer.json()["code"], 27, "a stored card");
+    let cause = "the merchant is on hold";
+    let is_named = |line: &str| line.contains("\"code\":27") && line.contains(cause);
+    service.process().logged_times(2, is_named).await;
     let page = service.show(&Link::to(&merchant).path()).await.expect(503);
     let page = page.text();
     assert!(!page.contains("<form") && !page.contains("stolen"), "{page}");
@@ -238,6 +241,8 @@ async fn a_live_merchant_needs_an_approval() {
     assert_eq!(live.merchant.fetch().await["approved"], false);
     let answer = live.charge(card::VISA, 1000).await.expect(400);
     assert_eq!(answer.json()["code"], 27);
+    let cause = "the merchant is not approved";
+    live.service.process().logged(|line| line.contains(cause)).await;
     let test = live.service.merchant().await;
     assert_eq!(test.fetch().await["approved"], true);
     test.pay("EUR", 1000).await;

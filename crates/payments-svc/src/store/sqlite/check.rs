@@ -21,8 +21,9 @@ pub(in super::super) async fn check(
     scope: Scope,
     progress: &Progress,
 ) -> Result<(), CheckError> {
-    require_current(data_dir)?;
-    let mut db = open_reader(&data_dir.join(DATABASE))?;
+    let database = data_dir.join(DATABASE);
+    require_current(&database)?;
+    let mut db = open_reader(&database)?;
     stop_with(&mut db, progress, |_| ())?;
     sort_in_files(&db, data_dir)?;
     findings(&db, scope, progress).await?.into_result()

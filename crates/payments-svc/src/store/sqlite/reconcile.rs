@@ -22,8 +22,9 @@ pub(in super::super) fn operations(
     progress: &Progress,
     add: &mut dyn FnMut(&str, BookedOperation) -> Result<(), ReconcileError>,
 ) -> Result<(), ReconcileError> {
-    require_current(data_dir)?;
-    let mut db = open_reader(&data_dir.join(DATABASE))?;
+    let database = data_dir.join(DATABASE);
+    require_current(&database)?;
+    let mut db = open_reader(&database)?;
     stop_with(&mut db, progress, |_| ())?;
     sort_in_files(&db, data_dir)?;
     let snapshot = db.unchecked_transaction()?;
