@@ -13,6 +13,7 @@
 //!    another replica.
 
 use std::{
+    mem::take,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -156,6 +157,8 @@ struct State {
     /// The time in the table.
     saved: Option<Millis>,
     has_jumped: bool,
+    /// Whether the table was not read since the jump.
+    is_new_jump: bool,
     /// The time of the store at the last turn of this process, if it was right.
     latest: Option<Millis>,
 }
@@ -240,6 +243,7 @@ impl State {
             tolerance: RESTART_TOLERANCE,
             saved,
             has_jumped: false,
+            is_new_jump: false,
             latest: None,
         }
     }
@@ -253,16 +257,20 @@ impl State {
                     seconds = difference / 1000,
                     "the clock jumped: correct it, or run confirm-clock if it is right"
                 );
+                (self.has_jumped, self.is_new_jump) = (true, true);
             }
-            self.has_jumped = true;
             return Turn::Jumped;
         }
         self.goes_on(now, since_boot)
     }
 
     /// As [`Self::turn`], after the table was read again. The time in it is of `confirm-clock`, or
-    /// of another replica, if it is new; it is about this jump if it is about the present time.
+    /// of another replica, if it is newer than the jump; it is about this jump if it is about the
+    /// present time.
     fn confirmed(&mut self, saved: Option<Millis>, now: Millis, since_boot: Millis) -> Turn {
+        if take(&mut self.is_new_jump) {
+            self.saved = saved;
+        }
         let is_new = saved != self.saved;
         let is_now = saved.is_some_and(|at| now.saturating_sub(at).saturating_abs() <= TOLERANCE);
         if !is_new || !is_now {
@@ -273,7 +281,8 @@ impl State {
     }
 
     fn goes_on(&mut self, now: Millis, since_boot: Millis) -> Turn {
-        if std::mem::take(&mut self.has_jumped) {
+        self.is_new_jump = false;
+        if take(&mut self.has_jumped) {
             tracing::warn!("the clock is right: what is due by time is deleted and voided again");
         }
         (self.at, self.since_boot, self.tolerance) = (now, since_boot, TOLERANCE);
@@ -369,6 +378,20 @@ mod tests {
         assert!(!has_stopped(&mut state, 100 * DAY + 10, 20));
         assert!(has_stopped(&mut state, 100 * DAY - HOUR, 30));
         assert_eq!(state.confirmed(confirmed, 100 * DAY - HOUR, 30), Turn::Jumped, "used before");
+    }
+
+    #[test]
+    fn what_another_replica_stored_before_a_jump_confirms_nothing() {
+        let mut state = State::new(0, 0, Some(0));
+        assert!(!has_stopped(&mut state, 0, 0));
+        // An hour and a minute back, to a time that another replica has stored.
+        assert!(has_stopped(&mut state, DAY, DAY + HOUR + 60_000));
+        let by_another = Some(DAY + HOUR / 2);
+        for now in [DAY, DAY + HOUR] {
+            assert_eq!(state.confirmed(by_another, now, 0), Turn::Jumped, "{now}");
+        }
+        let confirmed = state.confirmed(Some(DAY + HOUR), DAY + HOUR, 0);
+        assert!(matches!(confirmed, Turn::Right { .. }));
     }
 
     #[test]
