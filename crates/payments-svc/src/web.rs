@@ -20,7 +20,7 @@ pub(crate) use body::{Body, Content};
 pub(crate) use download::download;
 pub(crate) use error::Error;
 pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, envelope};
-pub(crate) use upload::{Upload, Uploads};
+pub(crate) use upload::{Arrived, Upload, Uploads};
 
 use crate::app::{self, StoreError};
 pub(crate) use crate::fields::{self, Fields, Reported};

@@ -10,13 +10,13 @@ pub struct SaveEvidence {
     pub transaction: Id,
     pub dispute: Id,
     pub text: EvidenceText,
-    /// At most [`MAX_FILES`].
-    pub files: Vec<NewFile>,
+    /// At most [`MAX_FILES`]. `None`: the earlier ones are kept.
+    pub files: Option<Vec<NewFile>>,
 }
 
 impl SaveEvidence {
     fn size(&self) -> usize {
-        self.files.iter().map(|file| file.content.0.len()).sum()
+        self.files.iter().flatten().map(|file| file.content.0.len()).sum()
     }
 }
 
@@ -30,7 +30,7 @@ impl Action for SaveEvidence {
     }
 
     fn ids(&self) -> usize {
-        self.files.len().saturating_add(1)
+        self.files.as_ref().map_or(0, Vec::len).saturating_add(1)
     }
 
     fn cost(&self) -> (usize, usize) {
@@ -43,7 +43,13 @@ impl Action for SaveEvidence {
         row.require_answerable(batch.loaded.now)?;
         let before = batch.rows.evidence.get(&dispute).map_or(0, |row| row.size);
         let others = batch.loaded.evidence.get(&merchant).copied().unwrap_or_default();
-        let size = i64::try_from(self.size()).unwrap_or(i64::MAX);
+        let size = match self.files {
+            Some(_) => i64::try_from(self.size()).unwrap_or(i64::MAX),
+            None => before,
+        };
+        if size == 0 && self.text.as_str().is_empty() {
+            return Err(AnswerError::Missing.into());
+        }
         let sum = others.saturating_sub(before).saturating_add(size);
         if sum > MAX_OPEN_BYTES {
             return Err(AnswerError::NoSpace.into());
@@ -51,13 +57,14 @@ impl Action for SaveEvidence {
         batch.loaded.evidence.insert(merchant, sum);
         let (id, created, text) = (batch.id(), batch.loaded.now, self.text.clone());
         batch.rows.evidence.replace(EvidenceRow { dispute, id, created, size, text });
-        for (number, file) in (0..).zip(&self.files) {
+        let Some(files) = &self.files else { return Ok(()) };
+        for (number, file) in (0..).zip(files) {
             let NewFile { name, file_type, content } = file.clone();
             let size = i64::try_from(content.0.len()).unwrap_or(i64::MAX);
             let file = EvidenceFile { id: batch.id(), name, file_type, size };
             batch.rows.evidence_files.replace(EvidenceFileRow { dispute, number, file, content });
         }
-        let kept = u32::try_from(self.files.len()).unwrap_or(MAX_FILES);
+        let kept = u32::try_from(files.len()).unwrap_or(MAX_FILES);
         (kept..MAX_FILES).for_each(|number| batch.rows.evidence_files.delete((dispute, number)));
         Ok(())
     }

@@ -539,7 +539,7 @@ pub fn save_evidence(it: &Choice<'_>) -> Write {
         file_type: FileType::Pdf,
         content: FileContent(vec![it.second; 1 + usize::from(it.choice)].into()),
     };
-    let files = (0..it.second % 6).map(file).collect();
+    let files = (it.second % 7).checked_sub(1).map(|count| (0..count).map(file).collect());
     let text = EvidenceText::new(&it.unique).unwrap();
     it.keyed(SaveEvidence { merchant, transaction, dispute, text, files })
 }

@@ -303,7 +303,7 @@ evidence = Evidence
 evidence-text = Your explanation
 evidence-files = Files
 # Also the error, if the text or a file is not accepted
-evidence-hint = At most 5 PDF, PNG or JPEG files, 4.5 MB together, and 20,000 characters. Saving replaces what was saved.
+evidence-hint = At most 5 PDF, PNG or JPEG files, 4.5 MB together, and 20,000 characters. New files replace the saved ones.
 submit-evidence = Submit evidence
 submit-evidence-hint = You can submit once. Then the customer’s bank decides.
 accept-dispute = Accept the loss

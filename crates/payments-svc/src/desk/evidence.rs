@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     app::{self, now},
-    web::{Error, Upload, download},
+    web::{Arrived, Error, download},
 };
 
 #[derive(Template)]
@@ -33,14 +33,18 @@ struct DisputePage<'a> {
     evidence: Option<&'a Evidence>,
     /// The text of the form, if it can be answered.
     text: Option<&'a str>,
-    /// Whether the text or a file was not accepted.
-    is_wrong: bool,
+    /// The fields that were not accepted.
+    wrong: &'a [&'a str],
 }
 
 impl DisputePage<'_> {
     /// The path of this page.
     fn path(&self) -> String {
         format!("{}{}", self.at.path(), page(self.shown.dispute.id))
+    }
+
+    fn is_wrong(&self, field: &str) -> bool {
+        self.wrong.contains(&field)
     }
 }
 
@@ -50,16 +54,16 @@ pub(super) fn page(dispute: Id) -> String {
 }
 
 pub(super) async fn show(at: AtMerchant, Ids([dispute]): Ids<1>) -> Result<Response, Error> {
-    show_with(&at, dispute, None, false).await
+    show_with(&at, dispute, None, &[]).await
 }
 
-/// `typed`: the text that the user has sent; without it, the saved one is shown. `is_wrong`: the text
-/// or a file was not accepted.
+/// `typed`: the text that the user has sent; without it, the saved one is shown. `wrong`: the fields
+/// that were not accepted.
 async fn show_with(
     at: &AtMerchant,
     dispute: Id,
     typed: Option<&str>,
-    is_wrong: bool,
+    wrong: &[&str],
 ) -> Result<Response, Error> {
     let payments = at.payments();
     let row = payments.dispute_of_merchant(at.merchant.id, dispute).await?;
@@ -71,24 +75,30 @@ async fn show_with(
     let saved = evidence.as_ref().map_or("", |evidence| evidence.text.as_str());
     let text = row.require_answerable(now()).is_ok().then(|| typed.unwrap_or(saved));
     let shown = &Shown::new(at, (row, payment.currency));
-    let status = if is_wrong { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let status = if wrong.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     let evidence = evidence.as_ref();
-    Ok(view::page(status, &DisputePage { at, shown, evidence, text, is_wrong }))
+    Ok(view::page(status, &DisputePage { at, shown, evidence, text, wrong }))
 }
 
-/// Saves the text and the files in place of the earlier ones. A repeat does no harm.
+/// Saves the text and the files in place of the earlier ones. Without files, those are kept, unless
+/// the user removes them. A repeat does no harm.
 pub(super) async fn save(
     Ids([dispute]): Ids<1>,
-    Sent { at, body, .. }: Sent<Result<Upload, Error>>,
+    Sent { at, body, .. }: Sent<Arrived>,
 ) -> Result<Response, Error> {
     let row = at.payments().dispute_of_merchant(at.merchant.id, dispute).await?;
-    let upload = match body {
-        // The text is lost. An empty one would replace the saved text next time.
-        Err(Error::TooLarge { .. }) => return show_with(&at, dispute, None, true).await,
-        upload => upload?,
-    };
+    let Arrived(upload, all) = body;
+    let typed = upload.text();
+    match all {
+        // If no text has arrived, an empty one would replace the saved text next time.
+        Err(Error::TooLarge { .. }) => {
+            let typed = Some(&*typed).filter(|typed| !typed.is_empty());
+            return show_with(&at, dispute, typed, &["file"]).await;
+        }
+        all => all?,
+    }
     let DisputeRow { merchant, transaction, .. } = row;
-    let saved = match upload.evidence() {
+    let saved = match upload.change() {
         Ok((text, files)) => {
             let action = SaveEvidence { merchant, transaction, dispute, text, files };
             at.payments().write(at.actor(), action).await
@@ -96,7 +106,10 @@ pub(super) async fn save(
         Err(wrong) => Err(wrong.into()),
     };
     match saved {
-        Err(app::Error::Invalid(_)) => show_with(&at, dispute, Some(&upload.text()), true).await,
+        Err(app::Error::Invalid(errors)) => {
+            let wrong: Vec<_> = errors.iter().map(|error| &*error.field).collect();
+            show_with(&at, dispute, Some(&typed), &wrong).await
+        }
         saved => {
             saved?;
             Ok(at.at_merchant(&page(dispute)))

@@ -50,7 +50,7 @@ pub(super) async fn save(
     let Permitted { caller, resource: Dispute { id, merchant, transaction, .. } } = dispute;
     let saved = request.write(caller.access(Some(merchant)), |upload| {
         let (text, files) = upload.evidence()?;
-        Ok(SaveEvidence { merchant, transaction, dispute: id, text, files })
+        Ok(SaveEvidence { merchant, transaction, dispute: id, text, files: Some(files) })
     });
     let is_replayed = saved.await?.is_replayed;
     // The current evidence, also for a repeat: it may have been replaced or submitted.

@@ -30,13 +30,19 @@ pub(crate) trait Uploads {
     fn uploads(&self) -> &Arc<Budget>;
 }
 
-/// The fields `text` and `file` of a form. Other fields are ignored.
+/// The fields `text`, `file` and `remove` of a form. Other fields are ignored.
+#[derive(Default)]
 pub(crate) struct Upload {
     text: Vec<u8>,
     files: Vec<File>,
+    /// Whether the form asks to remove the earlier files.
+    removes: bool,
     /// The memory is in use until the files are stored.
     _memory: UploadMemory,
 }
+
+/// The fields of a form that have arrived, and why the others have not.
+pub(crate) struct Arrived(pub(crate) Upload, pub(crate) Result<(), Error>);
 
 struct File {
     name: String,
@@ -47,28 +53,44 @@ impl<S: Uploads + Sync> FromRequest<S> for Upload {
     type Rejection = Error;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+        let Arrived(upload, all) = Arrived::from_request(request, state).await?;
+        all.map(|()| upload)
+    }
+}
+
+impl<S: Uploads + Sync> FromRequest<S> for Arrived {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let boundary = multer::parse_boundary(kind.unwrap_or_default());
         let boundary = boundary.map_err(|_| Error::NotMultipart)?;
         let (pieces, memory) = body::upload(&parts.extensions, body, MAX_UPLOAD, state.uploads());
-        let mut form = Multipart::new(pieces, boundary);
-        let (mut text, mut files) = (Vec::new(), Vec::new());
+        let mut upload = Upload { _memory: memory, ..Upload::default() };
+        let all = upload.read(Multipart::new(pieces, boundary)).await;
+        Ok(Self(upload, all))
+    }
+}
+
+impl Upload {
+    async fn read(&mut self, mut form: Multipart<'_>) -> Result<(), Error> {
         while let Some(field) = form.next_field().await.map_err(unread)? {
             match field.name() {
-                Some("text") => text = read(field).await?,
-                Some("file") if files.len() < MAX_KEPT => {
+                Some("text") => self.text = read(field).await?,
+                Some("file") if self.files.len() < MAX_KEPT => {
                     let name = field.file_name().unwrap_or_default().to_owned();
                     let content = read(field).await?;
                     // Browsers send this if no file was chosen.
                     if !(name.is_empty() && content.is_empty()) {
-                        files.push(File { name, content: Arc::new(content) });
+                        self.files.push(File { name, content: Arc::new(content) });
                     }
                 }
+                Some("remove") => self.removes = !read(field).await?.is_empty(),
                 _ => drop(read(field).await?),
             }
         }
-        Ok(Self { text, files, _memory: memory })
+        Ok(())
     }
 }
 
@@ -94,15 +116,26 @@ fn unread(error: multer::Error) -> Error {
 impl Upload {
     /// The text and the files, as evidence.
     pub(crate) fn evidence(&self) -> Result<(EvidenceText, Vec<NewFile>), Vec<FieldError>> {
+        let (text, files) = self.fields()?;
+        if text.as_str().is_empty() && files.is_empty() {
+            return Err(vec![FieldError::new("text", "is required without a file")]);
+        }
+        Ok((text, files))
+    }
+
+    /// The text and the files. `None`: the earlier files are kept.
+    pub(crate) fn change(&self) -> Result<(EvidenceText, Option<Vec<NewFile>>), Vec<FieldError>> {
+        let (text, files) = self.fields()?;
+        Ok((text, Some(files).filter(|files| self.removes || !files.is_empty())))
+    }
+
+    fn fields(&self) -> Result<(EvidenceText, Vec<NewFile>), Vec<FieldError>> {
         let invalid = |field: &'static str, message: &dyn ToString| {
             FieldError::new(field, message.to_string())
         };
         let mut errors = Vec::new();
         let text = str::from_utf8(&self.text).unwrap_or("\0").trim();
         let text = EvidenceText::new(text).map_err(|error| errors.push(invalid("text", &error)));
-        if text.as_ref().is_ok_and(|text| text.as_str().is_empty()) && self.files.is_empty() {
-            errors.push(invalid("text", &"is required without a file"));
-        }
         let size: usize = self.files.iter().map(|file| file.content.len()).sum();
         if u32::try_from(self.files.len()).is_ok_and(|count| count > MAX_FILES) {
             errors.push(invalid("file", &format!("must be at most {MAX_FILES} files")));

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     money::hidden,
-    users::{named, place, signed_in},
+    users::{between, named, place, signed_in},
 };
 use crate::evidence::{PDF, form};
 
@@ -59,10 +59,12 @@ async fn a_user_saves_and_submits_evidence() {
     assert_eq!((large.status, large.text.contains("aria-invalid")), (400, true), "{large:?}");
     let saved = browser.upload(&path, form(Some("my text"), &[("a.pdf", PDF), ("", b"")])).await;
     assert_eq!((saved.status, saved.location.as_deref()), (303, Some(&*path)));
+    let large = browser.upload(&path, form(Some("other"), &[("a.pdf", &huge)])).await.text;
+    assert!(large.contains("other</textarea>"), "{large}");
+    let large = browser.upload(&path, form(None, &[("a.pdf", &huge)])).await.text;
+    assert!(large.contains("my text</textarea>"), "{large}");
     let page = browser.get(&path).await.text;
     assert!(page.contains("my text</textarea>"), "{page}");
-    let large = browser.upload(&path, form(Some("other"), &[("a.pdf", &huge)])).await.text;
-    assert!(large.contains("my text</textarea>"), "{large}");
     let link = page.split("href=\"").find(|rest| rest.contains(">a.pdf</a>")).unwrap();
     let file = link.split('"').next().unwrap().to_owned();
     assert!(file.starts_with(&format!("{path}/files/")), "{page}");
@@ -87,6 +89,48 @@ async fn a_user_saves_and_submits_evidence() {
     assert_eq!(events[0]["actor"]["type"], "user");
     let log = browser.get(&format!("/merchants/{}/log", merchant.id)).await.text;
     assert!(log.contains("Evidence submitted"), "{log}");
+}
+
+#[tokio::test]
+async fn saved_files_are_kept_until_others_replace_them_or_the_user_removes_them() {
+    let server = MailServer::start().await;
+    let (service, merchant, _, path) = disputed(&server).await;
+    let mut browser = signed_in(&server, &service, &merchant).await;
+    let removes = "name=\"remove\"";
+    assert!(!browser.get(&path).await.text.contains(removes));
+    for (files, text, expected) in [
+        (&[("a.pdf", PDF)][..], "first", "a.pdf"),
+        (&[("", b"")], "second", "a.pdf"),
+        (&[], "", "a.pdf"),
+        (&[("b.pdf", PDF)], "third", "b.pdf"),
+    ] {
+        let saved = browser.upload(&path, form(Some(text), files)).await;
+        assert_eq!(saved.status, 303, "{saved:?}");
+        let page = browser.get(&path).await.text;
+        assert!(page.contains(&format!("{text}</textarea>")) && page.contains(removes), "{page}");
+        let names = between(&page, "/files/", "<").into_iter();
+        let names: Vec<_> = names.filter_map(|link| link.split_once('>')).collect();
+        assert!(names.len() == 1 && names[0].1 == expected, "{page}");
+    }
+    let remove = |text| {
+        let (media, body) = form(Some(text), &[("", b"")]);
+        let body = String::from_utf8(body).unwrap();
+        (
+            media,
+            body.replace("name=\"file\"; filename=\"\"", removes)
+                .replace("plain\r\n\r\n", "plain\r\n\r\nyes"),
+        )
+    };
+    for (text, status) in [("", 400), ("alone", 303), ("", 400)] {
+        let (media, body) = remove(text);
+        let saved = browser.upload(&path, (media, body.into_bytes())).await;
+        assert_eq!(saved.status, status, "{saved:?}");
+    }
+    let page = browser.get(&path).await.text;
+    assert!(page.contains("alone</textarea>") && !page.contains("/files/"), "{page}");
+    let wrong = browser.upload(&path, form(Some(""), &[])).await;
+    assert_eq!((wrong.status, wrong.text.matches("aria-invalid").count()), (400, 1), "{wrong:?}");
+    service.stop().await.agrees().await;
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ fn evidence(row: &DisputeRow) -> SaveEvidence {
     };
     let (merchant, transaction, dispute) = (row.merchant, row.transaction, row.id);
     let text = EvidenceText::new("text").unwrap();
-    SaveEvidence { merchant, transaction, dispute, text, files: vec![file] }
+    SaveEvidence { merchant, transaction, dispute, text, files: Some(vec![file]) }
 }
 
 fn answer(row: &DisputeRow, answer: DisputeAnswer) -> AnswerDispute {
@@ -106,6 +106,25 @@ fn without_evidence_nothing_is_submitted() {
     let (mut run, row) = disputed();
     let submitted = run.execute(answer(&row, DisputeAnswer::Evidence));
     assert_eq!(submitted, Err(AnswerError::Missing.into()));
+}
+
+#[test]
+fn without_new_files_the_earlier_ones_are_kept() {
+    let (mut run, row) = disputed();
+    let text = |text| EvidenceText::new(text).unwrap();
+    let save = |text, files| SaveEvidence { text, files, ..evidence(&row) };
+    assert_eq!(run.execute(save(text(""), None)), Err(AnswerError::Missing.into()));
+    run.execute(evidence(&row)).unwrap();
+    let files = run.tables.evidence_files.clone();
+    for changed in ["changed", ""] {
+        run.execute(save(text(changed), None)).unwrap();
+        let EvidenceRow { size, text, .. } = &run.tables.evidence[&row.id];
+        assert_eq!((*size, text.as_str()), (10, changed));
+        assert_eq!(run.tables.evidence_files, files);
+    }
+    run.execute(save(text("alone"), Some(Vec::new()))).unwrap();
+    assert_eq!((run.tables.evidence[&row.id].size, run.tables.evidence_files.len()), (0, 0));
+    assert_eq!(run.execute(save(text(""), None)), Err(AnswerError::Missing.into()));
 }
 
 #[test]
