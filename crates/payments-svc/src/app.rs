@@ -44,8 +44,8 @@ pub(crate) use sign_in::{Codes, SignInLink, SignedIn};
 pub(crate) use crate::{
     acquirer::{Report, SignatureError, SignatureKey, http_report, stripe_report},
     store::{
-        DisputeWithCurrency, EventFilter, LogEntry, Member, Range, SHORT_TRAIL, Snapshot,
-        StoreError, TransactionFilter, now,
+        DisputeWithCurrency, EventFilter, ListedDispute, LogEntry, Member, Range, SHORT_TRAIL,
+        Snapshot, StoreError, TransactionFilter, now,
     },
     webhook::Message,
 };

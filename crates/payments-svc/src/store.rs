@@ -75,7 +75,7 @@ pub(crate) use check::{CheckError, Scope};
 pub(crate) use common::sqlite::LookUp;
 pub(crate) use deliveries::Endpoint;
 pub(crate) use desk::LogEntry;
-pub(crate) use disputes::DisputeWithCurrency;
+pub(crate) use disputes::{DisputeWithCurrency, ListedDispute};
 pub(crate) use events::EventFilter;
 pub(crate) use import::import;
 pub(crate) use lists::{Member, Range, TransactionFilter};

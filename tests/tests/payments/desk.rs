@@ -247,15 +247,17 @@ async fn payments_are_listed_page_by_page() {
         merchant.pay("EUR", 100).await;
     }
     let mut browser = signed_in(&server, &service, &merchant).await;
-    let (mut path, mut listed) =
-        (format!("/merchants/{}/payments?amount=1", merchant.id), Vec::new());
+    let first = format!("/merchants/{}/payments?amount=1", merchant.id);
+    let (mut path, mut listed) = (first.clone(), Vec::new());
     loop {
         let page = browser.get(&path).await;
         let ids = page.text.split("/payments/").skip(1).map(|rest| rest[..24].to_owned());
         listed.extend(ids);
-        let Some((_, older)) = page.text.split_once("href=\"?amount=") else { break };
-        let query = older.split('"').next().unwrap().replace("&#38;", "&");
-        path = format!("/merchants/{}/payments?amount={query}", merchant.id);
+        let newest = page.text.contains("href=\"?amount=1\">Newest payments");
+        assert_eq!(newest, path != first, "{page:?}");
+        let older = page.text.split_once("href=\"?amount=1&#38;before=");
+        let Some((_, older)) = older else { break };
+        path = format!("{first}&before={}", &older[..24]);
     }
     let expected = merchant.list("/transactions?limit=1000").await;
     assert_eq!(listed, ids(&expected));

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use payments_domain::{ApiKeyDigest, Id, Payout};
 
 use super::{error::Error, payments::Payments};
-use crate::store::{DisputeWithCurrency, Found};
+use crate::store::{Found, ListedDispute};
 
 impl Payments {
     /// A payout of a merchant.
@@ -20,7 +20,7 @@ impl Payments {
         merchant: Id,
         after: (Timestamp, Id),
         limit: u32,
-    ) -> Result<Vec<DisputeWithCurrency>, Error> {
+    ) -> Result<Vec<ListedDispute>, Error> {
         Ok(self.store.disputes_by_due_date(merchant, after, limit).await?)
     }
 
@@ -30,7 +30,7 @@ impl Payments {
         merchant: Id,
         before: Id,
         limit: u32,
-    ) -> Result<Vec<DisputeWithCurrency>, Error> {
+    ) -> Result<Vec<ListedDispute>, Error> {
         Ok(self.store.decided_disputes(merchant, before, limit).await?)
     }
 }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use payments_domain::{Event, EventType, Id, Merchant, PageQuery, Webhook, write::DayTotal};
 
 use super::{error::Error, payments::Payments};
-use crate::store::{DisputeWithCurrency, EventFilter, now};
+use crate::store::{EventFilter, ListedDispute, now};
 
 /// Days of the plot, and of what the acquirer has refused.
 pub(crate) const DAYS: i64 = 30;
@@ -18,7 +18,7 @@ pub(crate) struct Overview {
     /// What a payout would pay now, unless payouts are held.
     pub(crate) next_payout: i64,
     /// Those with the next deadlines.
-    pub(crate) disputes: Vec<DisputeWithCurrency>,
+    pub(crate) disputes: Vec<ListedDispute>,
     /// The last refusals of the acquirer.
     pub(crate) refused: Vec<Event>,
     /// Those that the service has disabled.

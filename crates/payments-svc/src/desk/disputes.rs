@@ -9,12 +9,12 @@ use payments_domain::{Decision, Id, Money, write::DisputeRow};
 
 use super::{
     list::{PAGE, before, cut, param},
-    payments::time,
+    payments::{name_of, time},
     view,
     visitor::AtMerchant,
 };
 use crate::{
-    app::{DisputeWithCurrency, now},
+    app::{DisputeWithCurrency, ListedDispute, now},
     web::Error,
 };
 
@@ -36,6 +36,8 @@ pub(super) struct Shown<'a> {
     at: &'a AtMerchant,
     pub(super) dispute: DisputeRow,
     pub(super) amount: String,
+    /// The name of its payment, unless the page is about that.
+    payment: Option<String>,
 }
 
 pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Response, Error> {
@@ -46,16 +48,16 @@ pub(super) async fn list(at: AtMerchant, RawQuery(query): RawQuery) -> Result<Re
         let after = after.as_deref().and_then(position).unwrap_or((Timestamp::MIN, Id::MIN));
         open = at.payments().open_disputes(at.merchant.id, after, limit).await?;
         let after = cut(&mut open, PAGE).then(|| open.last()).flatten();
-        next = after.map(|(row, _)| format!("after={}-{}", row.due.as_millisecond(), row.id));
+        next = after.map(|((row, _), _)| format!("after={}-{}", row.due.as_millisecond(), row.id));
     }
     if next.is_none() {
         let before = before.unwrap_or(Id::MAX);
         decided = at.payments().decided_disputes(at.merchant.id, before, limit).await?;
         let before = cut(&mut decided, PAGE).then(|| decided.last()).flatten();
-        next = before.map(|(row, _)| format!("before={}", row.id));
+        next = before.map(|((row, _), _)| format!("before={}", row.id));
     }
     let is_first = after.is_none() && before.is_none();
-    let [open, decided] = [open, decided].map(|disputes| Shown::all(&at, disputes));
+    let [open, decided] = [open, decided].map(|disputes| Shown::listed(&at, disputes));
     let lists = [(at.language.open_disputes(), open), (at.language.decided_disputes(), decided)];
     let lists = lists.into_iter().filter(|(_, disputes)| !disputes.is_empty()).collect();
     Ok(view::page(StatusCode::OK, &DisputesPage { at: &at, lists, next, is_first }))
@@ -74,7 +76,16 @@ impl<'a> Shown<'a> {
 
     pub(super) fn new(at: &'a AtMerchant, (dispute, currency): DisputeWithCurrency) -> Self {
         let amount = at.language.money(Money { currency, minor: dispute.amount });
-        Self { at, dispute, amount }
+        Self { at, dispute, amount, payment: None }
+    }
+
+    pub(super) fn listed(at: &'a AtMerchant, disputes: Vec<ListedDispute>) -> Vec<Self> {
+        let shown = |(dispute, custom): ListedDispute| {
+            let shown = Self::new(at, dispute);
+            let payment = Some(name_of(custom.as_ref(), shown.dispute.transaction));
+            Self { payment, ..shown }
+        };
+        disputes.into_iter().map(shown).collect()
     }
 
     /// The reason, or what it is.

@@ -56,7 +56,7 @@ pub(super) async fn show(at: AtMerchant) -> Result<Response, Error> {
     let page = OverviewPage {
         at: &at,
         next_payout: at.money(overview.next_payout),
-        disputes: Shown::all(&at, overview.disputes),
+        disputes: Shown::listed(&at, overview.disputes),
         refused: overview.refused.iter().filter_map(transaction).collect(),
         webhooks: &overview.webhooks,
         plot: Plot::new(&overview.days, |minor| at.money(minor)),

@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 use jiff::Timestamp;
-use payments_domain::{CustomData, Money, Movement, Step, Transaction};
+use payments_domain::{CustomData, Id, Money, Movement, Step, Transaction};
 
 use super::{
     csv,
@@ -125,7 +125,12 @@ fn reference(payment: &Transaction) -> Option<String> {
 
 /// What the user knows the payment by: the shop's number of the order, or the ID.
 pub(super) fn name(payment: &Transaction) -> String {
-    reference(payment).unwrap_or_else(|| payment.id.to_string())
+    name_of(payment.custom.as_ref(), payment.id)
+}
+
+/// The [`name`] of the payment with this custom data and ID.
+pub(super) fn name_of(custom: Option<&CustomData>, id: Id) -> String {
+    custom.and_then(CustomData::reference_text).unwrap_or_else(|| id.to_string())
 }
 
 pub(super) fn time(time: &Timestamp) -> String {

@@ -2,12 +2,15 @@
 
 use common::sql::{Columns, Group as _, Param, Stored as _};
 use jiff::Timestamp;
-use payments_domain::{Currency, Id, write::DisputeRow};
+use payments_domain::{Currency, CustomData, Id, write::DisputeRow};
 
 use super::{Store, StoreError};
 
 /// A dispute, and the currency of its amount.
 pub(crate) type DisputeWithCurrency = (DisputeRow, Currency);
+
+/// A dispute in a list, with the custom data of its payment.
+pub(crate) type ListedDispute = (DisputeWithCurrency, Option<CustomData>);
 
 /// The open disputes of the merchant `$1` after the deadline `$2` and the ID `$3`, at most `$4`.
 const OPEN: &str = "disputes.merchant = $1 AND decision IS NULL AND (due, disputes.id) > ($2, $3)
@@ -19,8 +22,9 @@ const DECIDED: &str = "disputes.merchant = $1 AND decision IS NOT NULL AND dispu
 
 fn select(condition: &str) -> String {
     format!(
-        "SELECT {}, transactions.currency
+        "SELECT {}, transactions.currency, customs.custom
          FROM disputes JOIN transactions ON transactions.id = disputes.\"transaction\"
+         LEFT JOIN customs ON has_custom AND customs.\"transaction\" = transactions.id
          WHERE {condition}",
         DisputeRow::of("disputes")
     )
@@ -33,7 +37,7 @@ impl Store {
         merchant: Id,
         (due, id): (Timestamp, Id),
         limit: u32,
-    ) -> Result<Vec<DisputeWithCurrency>, StoreError> {
+    ) -> Result<Vec<ListedDispute>, StoreError> {
         let params = [merchant.param(), due.param(), id.param(), Param::Int(limit.into())];
         self.query_all(&select(OPEN), &params, read).await
     }
@@ -44,7 +48,7 @@ impl Store {
         merchant: Id,
         before: Id,
         limit: u32,
-    ) -> Result<Vec<DisputeWithCurrency>, StoreError> {
+    ) -> Result<Vec<ListedDispute>, StoreError> {
         let params = [merchant.param(), before.param(), Param::Int(limit.into())];
         self.query_all(&select(DECIDED), &params, read).await
     }
@@ -64,8 +68,8 @@ impl Store {
     }
 }
 
-fn read(columns: &mut Columns<'_>) -> Result<DisputeWithCurrency, common::sql::ColumnError> {
-    Ok((DisputeRow::read(columns)?, columns.read()?))
+fn read(columns: &mut Columns<'_>) -> Result<ListedDispute, common::sql::ColumnError> {
+    Ok(((DisputeRow::read(columns)?, columns.read()?), columns.read()?))
 }
 
 #[cfg(test)]
@@ -83,7 +87,8 @@ mod tests {
         ] {
             let plan = plan(&database(), &select(condition));
             assert_eq!(plan[0], format!("SEARCH disputes USING INDEX {index}"));
-            assert!(plan.len() == 2 && plan[1].starts_with("SEARCH transactions"), "{plan:?}");
+            assert!(plan.len() == 3 && plan[1].starts_with("SEARCH transactions"), "{plan:?}");
+            assert!(plan[2].starts_with("SEARCH customs"), "{plan:?}");
         }
     }
 }

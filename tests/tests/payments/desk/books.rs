@@ -83,6 +83,11 @@ async fn payments_are_found_by_their_state_and_downloaded() {
     acquirer.end(captured, &dispute, "won").await;
     assert_eq!(rows(&mut browser, &disputed).await.len(), 1);
     assert_eq!(browser.get(&format!("{list}.csv?state=paid")).await.status, 400);
+    let wrong = browser.get(&format!("{list}?last4=12")).await;
+    assert!(wrong.status == 400 && !wrong.text.contains("No payments were found"), "{wrong:?}");
+    let oldest = browser.get(&format!("{list}?last4=9999&before={}", "1".repeat(24))).await.text;
+    assert!(oldest.contains("No payments were found"), "{oldest}");
+    assert!(oldest.contains("href=\"?last4=9999\">Newest payments"), "{oldest}");
     service.stop().await.agrees().await;
 }
 

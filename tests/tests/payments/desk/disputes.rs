@@ -2,7 +2,7 @@
 
 use blackbox::{
     mail::MailServer,
-    payments::{Acquirer, Merchant, SECRET, Service, Transaction, desk::Browser, ids},
+    payments::{Acquirer, Card, Merchant, SECRET, Service, Transaction, desk::Browser, ids},
 };
 use reqwest::Method;
 use serde_json::json;
@@ -17,7 +17,9 @@ use crate::evidence::{PDF, form};
 async fn disputed(server: &MailServer) -> (Service, Merchant, Transaction, String) {
     let service = place(server).with(SECRET.0, SECRET.1).start().await;
     let merchant = named(&service, "Corner shop").await;
-    let payment = merchant.pay("EUR", 1000).await;
+    let mut payment = merchant.payment(Card::VISA, "EUR", 1000);
+    payment["custom"] = json!({ "reference": "Order 7" });
+    let payment = merchant.transaction(&merchant.charge(&payment).await.expect(201));
     payment.capture(1000).await;
     Acquirer(&service).open(&payment, 600).await;
     let list = format!("/disputes?limit=1&filter[merchantId]={}", merchant.id);
@@ -47,7 +49,12 @@ async fn a_user_saves_and_submits_evidence() {
     let page = browser.get(&path).await.text;
     let back = format!("/merchants/{}/payments/{}", merchant.id, payment.id);
     assert!(page.contains(&format!("href=\"{back}\"")) && page.contains("Days left"), "{page}");
+    assert!(page.contains("<dt>Until</dt>") && !page.contains("<dt>Date</dt>"), "{page}");
     assert!(browser.get(&back).await.text.contains(&format!("href=\"{path}\"")));
+    for list in [path.rsplit_once('/').unwrap().0, path.split_once("/disputes").unwrap().0] {
+        let list = browser.get(list).await.text;
+        assert!(list.contains("Order 7"), "{list}");
+    }
     let submit = format!("{path}/submit");
     assert!(!page.contains(&submit));
 

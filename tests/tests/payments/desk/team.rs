@@ -65,6 +65,7 @@ async fn members_invite_renew_and_remove() {
     let page = browser.get(&people).await;
     assert!(page.text.contains(&bob) && page.text.contains("Invited: the link works"), "{page:?}");
 
+    assert!(page.text.contains(&format!("aria-label=\"Remove: {bob}\"")), "{page:?}");
     let id = user(&merchant, &bob).await;
     let renew = format!("{people}/{id}/renew");
     let form = [("key", &*key_after(&page, &renew))];
