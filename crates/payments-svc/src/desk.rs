@@ -112,7 +112,10 @@ pub(crate) fn router(
             get(account::show_authenticator).post(account::begin_authenticator),
         )
         .route("/account/authenticator/code", post(account::enter_first_code))
-        .route("/account/authenticator/remove", post(account::remove_authenticator))
+        .route(
+            "/account/authenticator/remove",
+            get(account::ask_remove_authenticator).post(account::remove_authenticator),
+        )
         .route("/account/recovery-codes", post(account::new_recovery_codes))
         .route("/account/sessions/end", post(account::end_other_sessions))
         .route("/code", get(code::form).post(code::enter))

@@ -5,6 +5,7 @@ use axum::{http::StatusCode, response::Response};
 
 use super::{
     code::{Entry, field, status},
+    form::AccountForm,
     next::Next,
     payments::time,
     qr::svg,
@@ -55,6 +56,12 @@ struct RecoveryCodesPage<'a> {
     next: &'a str,
 }
 
+#[derive(Template)]
+#[template(path = "desk/remove_authenticator.html")]
+struct RemoveAuthenticatorPage<'a> {
+    at: &'a Session,
+}
+
 pub(super) async fn show(at: Session, next: Next) -> Result<Response, Error> {
     let account = at.payments().account(at.user()).await?;
     let has_authenticator = at.signed_in.codes != Codes::NotSetUp;
@@ -103,16 +110,18 @@ pub(super) async fn enter_first_code(
     }
 }
 
-pub(super) async fn new_recovery_codes(at: Session) -> Result<Response, Error> {
-    at.fresh(&at.account())?;
+pub(super) async fn new_recovery_codes(AccountForm(at): AccountForm) -> Result<Response, Error> {
     let codes = RecoveryCodes::new();
     at.payments().set_recovery_codes(at.user(), &codes).await?;
     let page = RecoveryCodesPage { at: &at, codes: &codes, next: &at.account() };
     Ok(view::page(StatusCode::OK, &page))
 }
 
-pub(super) async fn remove_authenticator(at: Session) -> Result<Response, Error> {
-    at.fresh(&at.account())?;
+pub(super) async fn ask_remove_authenticator(at: Session) -> Response {
+    view::page(StatusCode::OK, &RemoveAuthenticatorPage { at: &at })
+}
+
+pub(super) async fn remove_authenticator(AccountForm(at): AccountForm) -> Result<Response, Error> {
     at.payments().remove_authenticator(at.user()).await?;
     Ok(at.redirect("account"))
 }

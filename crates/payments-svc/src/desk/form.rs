@@ -3,7 +3,7 @@
 //! repeat the action. A changed form is another one.
 
 use axum::{
-    extract::{FromRequest, FromRequestParts as _, Request},
+    extract::{FromRequest, FromRequestParts, Request},
     http::request::Parts,
     response::{IntoResponse, Response},
 };
@@ -19,7 +19,7 @@ use super::{
     code::{THEN, Waiting},
     cookies::Kind,
     view::typed,
-    visitor::AtMerchant,
+    visitor::{AtMerchant, Session},
 };
 use crate::{
     app::{self, Codes, Written},
@@ -36,24 +36,32 @@ pub(super) struct Form {
     session: Token,
 }
 
-/// A body that a user at a merchant has sent. Their access is read again when it has arrived: it may
-/// have been revoked meanwhile.
-pub(super) struct Sent<B> {
-    pub(super) at: AtMerchant,
+/// A form of the account of a user who has typed a code lately. Others get what they get for a
+/// [`Form`].
+pub(super) struct AccountForm(pub(super) Session);
+
+/// A body that a user has sent, most often at a merchant. Their access is read again when it has
+/// arrived: it may have been revoked meanwhile.
+pub(super) struct Sent<B, A = AtMerchant> {
+    pub(super) at: A,
     pub(super) body: B,
     head: Parts,
 }
 
-impl<B: FromRequest<Desk> + Send> FromRequest<Desk> for Sent<B> {
+impl<B, A> FromRequest<Desk> for Sent<B, A>
+where
+    B: FromRequest<Desk> + Send,
+    A: FromRequestParts<Desk, Rejection = Response> + Send,
+{
     type Rejection = Response;
 
     async fn from_request(request: Request, desk: &Desk) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        AtMerchant::from_request_parts(&mut parts, desk).await?;
+        A::from_request_parts(&mut parts, desk).await?;
         let mut head = parts.clone();
         let body = B::from_request(Request::from_parts(parts, body), desk).await;
         let body = body.map_err(IntoResponse::into_response)?;
-        let at = AtMerchant::from_request_parts(&mut head, desk).await?;
+        let at = A::from_request_parts(&mut head, desk).await?;
         Ok(Self { at, body, head })
     }
 }
@@ -63,16 +71,36 @@ impl FromRequest<Desk> for Form {
 
     async fn from_request(request: Request, desk: &Desk) -> Result<Self, Response> {
         let Sent::<Body> { at, body, head } = Sent::from_request(request, desk).await?;
-        if at.signed_in.codes == Codes::Old {
-            return Err(Waiting::new(head.uri.path(), &body).page(&at));
+        if let Some(detour) = detour(&at, &head, &body, &at.section()) {
+            return Err(detour);
         }
-        at.fresh(&at.section()).map_err(|error| error.into_response())?;
         let session = Kind::Session.read(&head.headers, &desk.settings);
         let session = session.ok_or_else(|| at.redirect("sign-in"))?;
         let line = format!("{}\n", head.uri.path());
         let digest = Sha256::new().chain_update(line).chain_update(first_sent(body.as_bytes()));
         Ok(Self { at, body, digest: digest.finalize().into(), session })
     }
+}
+
+impl FromRequest<Desk> for AccountForm {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, desk: &Desk) -> Result<Self, Response> {
+        let Sent::<Body, Session> { at, body, head } = Sent::from_request(request, desk).await?;
+        match detour(&at, &head, &body, &at.account()) {
+            None => Ok(Self(at)),
+            Some(detour) => Err(detour),
+        }
+    }
+}
+
+/// Leads a user who has typed no code lately to the page for one, which keeps the form. Who has no
+/// authenticator sets one up, and then goes on to the path `back`.
+fn detour(at: &Session, head: &Parts, body: &Body, back: &str) -> Option<Response> {
+    if at.signed_in.codes == Codes::Old {
+        return Some(Waiting::new(head.uri.path(), body).page(at));
+    }
+    at.fresh(back).err().map(IntoResponse::into_response)
 }
 
 impl Form {

@@ -37,7 +37,7 @@ async fn a_user_sets_an_authenticator_up() {
             enter(&app.code(0), "$('.codes')").await;
             let code = page.text(".codes code").await;
             page.click("main a.button").await;
-            page.until("$('form[action$=remove]')").await;
+            page.until("$('a[href$=remove]')").await;
             looks_right(page, &axe, language).await;
             page.click(".top button").await;
             page.until("$('#email')").await;
@@ -49,8 +49,11 @@ async fn a_user_sets_an_authenticator_up() {
             enter("123", "$('[aria-invalid]')").await;
             enter(&code, "$('.merchants')").await;
             page.click(".top a[href='/account']").await;
-            page.click("form[action$=remove] button").await;
-            page.until("!$('form[action$=remove]')").await;
+            page.click("a[href$=remove]").await;
+            page.until("$('button[autofocus]')").await;
+            looks_right(page, &axe, language).await;
+            page.click("main form button").await;
+            page.until("$('form[action$=authenticator]')").await;
             page.click(".top button").await;
             page.until("$('#email')").await;
         })
