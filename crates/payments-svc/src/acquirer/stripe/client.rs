@@ -74,7 +74,7 @@ pub(crate) struct Refusal {
     pub(super) message: String,
     /// Whether an earlier request with the same key has got this answer.
     #[serde(skip)]
-    is_replayed: bool,
+    pub(super) is_replayed: bool,
 }
 
 #[derive(Deserialize)]
