@@ -396,11 +396,15 @@ impl Payments {
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             let own = page.into_iter().filter(|unanswered| acquirer_of(unanswered) == acquirer);
-            let pausing = |unanswered: &UnansweredPayment| {
-                before.get(&unanswered.id).filter(|pause| pause.until > began)
-            };
-            let (paused, due): (Vec<_>, Vec<_>) = own.partition(|own| pausing(own).is_some());
-            pauses.extend(paused.iter().filter_map(|own| Some((own.id, *pausing(own)?))));
+            let mut due = Vec::new();
+            for unanswered in own {
+                match before.get(&unanswered.id) {
+                    Some(pause) if pause.until > began => {
+                        pauses.insert(unanswered.id, *pause);
+                    }
+                    _ => due.push(unanswered),
+                }
+            }
             let mut asked = stream::iter(due)
                 .map(async |due| Ok::<_, StoreError>((due.id, self.settle(due).await?)))
                 .buffer_unordered(QUESTIONS_AT_ONCE);
