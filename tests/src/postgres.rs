@@ -285,6 +285,19 @@ impl Database {
         assert_eq!(migrated.await.expect("psql ends"), "DO");
     }
 
+    /// Changes a setting, such as `deadlock_timeout = 50`, for later sessions.
+    pub fn set(&self, setting: &str) {
+        self.run(&format!(
+            "DO $do$ BEGIN EXECUTE format($$ALTER DATABASE %I SET {setting}$$, current_database());
+             END $do$"
+        ));
+    }
+
+    /// What the server has logged so far.
+    pub fn server_log(&self) -> String {
+        self.run("SELECT pg_read_file(current_setting('data_directory') || '/../log')")
+    }
+
     /// Runs a statement and returns the output of psql: rows, or the command tag with the row
     /// count.
     pub fn run(&self, sql: &str) -> String {

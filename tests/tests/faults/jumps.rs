@@ -20,13 +20,11 @@ const DAY: i64 = 24 * 3600;
 /// Longer than several turns of each job that looks each second.
 const TURNS: Duration = Duration::from_secs(3);
 
-/// Replaces the clock of a database for the connections that begin afterwards.
+/// A clock that can be moved, for the connections that begin afterwards.
 const MOVABLE: &str = "CREATE SCHEMA moved;
      CREATE TABLE moved.by AS SELECT interval '0' AS ahead;
      CREATE FUNCTION moved.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
-         AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM moved.by';
-     DO $$BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = moved, pg_catalog, public',
-         current_database()); END$$";
+         AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM moved.by'";
 
 /// The clock of a store: that of the service with SQLite, and that of the database with PostgreSQL.
 enum StoreClock {
@@ -37,6 +35,7 @@ enum StoreClock {
 fn movable() -> Database {
     let database = Cluster::shared().database();
     database.run(MOVABLE);
+    database.set("search_path = moved, pg_catalog, public");
     database
 }
 

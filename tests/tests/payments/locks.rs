@@ -116,10 +116,7 @@ const KINDS: u8 = 17;
 async fn two_services_under_every_kind_of_load_never_deadlock() {
     let (database, services) = two_on(Cluster::apart().database(), &[SECRET]).await;
     // PostgreSQL looks for a deadlock after a session has waited this long.
-    database.run(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = 50',
-             current_database()); END $$",
-    );
+    database.set("deadlock_timeout = 50");
     let shop = Shop::at(&services).await;
     let seed = seed();
     println!("SEED={seed}");

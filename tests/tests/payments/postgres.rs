@@ -213,10 +213,7 @@ async fn no_write_scans_a_whole_table() {
     let place = place.start().await.stop().await;
     let database = place.database().unwrap();
     // Otherwise the planner scans small tables despite their indexes.
-    database.run(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_seqscan = off', current_database());
-         END $$",
-    );
+    database.set("enable_seqscan = off");
     database.run("SELECT pg_stat_reset()");
     let service = place.start().await;
     write_everything(&service).await;
@@ -334,16 +331,11 @@ async fn write_webhooks(app: &App) {
 async fn a_connection_keeps_few_prepared_statements() {
     let cluster = Cluster::start();
     let database = cluster.database();
-    database.run(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET log_statement = %L',
-             current_database(), 'all'); END $$",
-    );
+    database.set("log_statement = 'all'");
     let settings = [("PAYMENTS_DATABASE_CONNECTIONS", "1")];
     let service = Stopped::on(Some(database.clone()), &settings).start().await;
     let merchant = service.merchant().await;
-    let log =
-        || database.run("SELECT pg_read_file(current_setting('data_directory') || '/../log')");
-    let begun = log().len();
+    let begun = database.server_log().len();
     let filters = [
         "filter[reference]=a",
         "filter[last4]=4242",
@@ -359,7 +351,7 @@ async fn a_connection_keeps_few_prepared_statements() {
         let query: Vec<_> = chosen.map(|(_, filter)| filter).chain(["limit=1"]).collect();
         assert!(merchant.list(&format!("/transactions?{}", query.join("&"))).await.is_empty());
     }
-    let log = &log()[begun..];
+    let log = &database.server_log()[begun..];
     // By connection: each statement's names.
     let mut names = BTreeMap::<_, BTreeSet<_>>::new();
     for (before, entry) in log.split("LOG:  execute ").zip(log.split("LOG:  execute ").skip(1)) {

@@ -105,17 +105,9 @@ async fn nobody_else_sees_a_page_of_a_merchant() {
     assert_eq!(service.data().number("SELECT refunded FROM transactions"), 0);
 }
 
-/// Makes the server log the statements of later sessions.
-fn log_statements(database: &Database) {
-    database.run(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET log_statement = %L',
-             current_database(), 'all'); END $$",
-    );
-}
-
 /// All statements so far, without their values.
 fn statements(database: &Database) -> Vec<String> {
-    let log = database.run("SELECT pg_read_file(current_setting('data_directory') || '/../log')");
+    let log = database.server_log();
     let entries = log.split("LOG:  execute ").skip(1);
     let texts = entries.filter_map(|entry| entry.split_once(": ")?.1.split("\n2").next());
     texts.map(str::to_owned).collect()
@@ -126,7 +118,7 @@ async fn a_merchant_of_others_costs_the_statements_of_a_missing_one() {
     let server = MailServer::start().await;
     let cluster = Cluster::start();
     let database = cluster.database();
-    log_statements(&database);
+    database.set("log_statement = 'all'");
     let place = with_desk(&server, Stopped::on(Some(database.clone()), &[]));
     let service = place.start().await;
     let (merchant, other) = (named(&service, "Corner shop").await, named(&service, "Other").await);
