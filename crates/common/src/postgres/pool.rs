@@ -8,7 +8,10 @@ use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, PoolError, RecyclingMethod,
     Runtime, TimeoutType, Timeouts,
 };
-use futures_util::{future::BoxFuture, poll};
+use futures_util::{
+    future::{BoxFuture, Either},
+    poll,
+};
 use tokio::{runtime::Handle, time::timeout};
 use tokio_postgres::{Config, Row, error::SqlState};
 
@@ -336,7 +339,8 @@ pub(super) async fn apply_settings(
 }
 
 /// Sends these statements in one round trip. They run in this order. If one cannot be sent, the
-/// later ones are not sent either. Each statement is prepared once per connection.
+/// later ones are not sent either. If several fail, the error is that of the first: in a transaction,
+/// the others fail because of it. Each statement is prepared once per connection.
 pub async fn query<const N: usize>(
     client: &ClientWrapper,
     statements: [Statement<'_>; N],
@@ -357,20 +361,35 @@ pub async fn query_all(
     for (sql, _) in statements {
         prepared.push(client.prepare_cached(sql).await?);
     }
-    let mut answers = Vec::with_capacity(statements.len());
-    for (statement, &(_, parameters)) in prepared.iter().zip(statements) {
-        let mut answer: BoxFuture<'_, _> = Box::pin(client.query(statement, parameters));
-        // The first poll sends the statement.
-        answers.push(match poll!(&mut answer) {
-            Poll::Ready(rows) => Box::pin(ready(Ok(rows?))),
-            Poll::Pending => answer,
-        });
+    let mut unsent: Vec<BoxFuture<'_, _>> = Vec::with_capacity(statements.len());
+    for (statement, (_, parameters)) in prepared.iter().zip(statements) {
+        unsent.push(Box::pin(client.query(statement, parameters)));
     }
-    let mut rows = Vec::with_capacity(statements.len());
-    for answer in answers {
-        rows.push(answer.await?);
+    Ok(in_order(unsent).await?)
+}
+
+/// Polls each future once, which sends its statement, then awaits them. After one that failed at
+/// once, no more are sent. A slow thread can find an answer in the first poll, and so the failure of a
+/// later statement before that of the first.
+async fn in_order<T, E>(unsent: Vec<BoxFuture<'_, Result<T, E>>>) -> Result<Vec<T>, E> {
+    let mut sent = Vec::with_capacity(unsent.len());
+    for mut answer in unsent {
+        match poll!(&mut answer) {
+            Poll::Pending => sent.push(Either::Left(answer)),
+            Poll::Ready(answer) => {
+                let has_failed = answer.is_err();
+                sent.push(Either::Right(ready(answer)));
+                if has_failed {
+                    break;
+                }
+            }
+        }
     }
-    Ok(rows)
+    let mut answers = Vec::with_capacity(sent.len());
+    for answer in sent {
+        answers.push(answer.await?);
+    }
+    Ok(answers)
 }
 
 /// Whether the server answers in time, and accepts writes.
@@ -378,4 +397,51 @@ pub(super) async fn is_primary(client: &ClientWrapper) -> bool {
     let primary = ("SELECT 1 WHERE NOT pg_is_in_recovery()", &[][..]);
     let answer = timeout(OPEN, query(client, [primary])).await;
     answer.is_ok_and(|answer| answer.is_ok_and(|[rows]| !rows.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    type Answer = Result<u8, &'static str>;
+
+    fn late(answer: Answer) -> BoxFuture<'static, Answer> {
+        Box::pin(async move {
+            yield_now().await;
+            answer
+        })
+    }
+
+    fn early(answer: Answer) -> BoxFuture<'static, Answer> {
+        Box::pin(ready(answer))
+    }
+
+    #[tokio::test]
+    async fn the_error_is_that_of_the_first_statement_that_failed() {
+        for (answers, expected) in [
+            ([late(Ok(1)), early(Ok(2)), late(Ok(3))], Ok(vec![1, 2, 3])),
+            ([late(Err("rejected")), early(Err("aborted")), late(Ok(3))], Err("rejected")),
+            ([early(Ok(1)), late(Err("rejected")), late(Err("aborted"))], Err("rejected")),
+        ] {
+            assert_eq!(in_order(answers.into()).await, expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_after_a_statement_that_cannot_be_sent() {
+        let sent = &AtomicUsize::new(0);
+        let statement = |answer: Answer| -> BoxFuture<'_, Answer> {
+            Box::pin(async move {
+                sent.fetch_add(1, Ordering::Relaxed);
+                answer
+            })
+        };
+        let statements = [Ok(1), Err("closed"), Ok(3)].map(statement);
+        assert_eq!(in_order(statements.into()).await, Err("closed"));
+        assert_eq!(sent.load(Ordering::Relaxed), 2);
+    }
 }
