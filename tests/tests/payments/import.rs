@@ -354,7 +354,8 @@ async fn every_column_of_every_row_is_imported() {
     ];
     assert_eq!(postgres.columns_not_in(&sqlite), only_in_postgres);
     // A copy of nulls would prove nothing.
-    assert_eq!(sqlite.unused_columns(), [""; 0]);
+    let unused = sqlite.unused_columns();
+    assert_eq!(unused, ["clock.expected", "clock.jump"], "only after a jump");
     // The other rows of a balance are empty.
     let rows = |tables: &Tables| tables.rows("balances", tables).len();
     assert_eq!(rows(&postgres), 16 * rows(&sqlite));

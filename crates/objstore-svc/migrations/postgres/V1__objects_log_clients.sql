@@ -106,7 +106,12 @@ CREATE TABLE presences (
 );
 CREATE INDEX presences_by_end ON presences (until, client);
 
--- When jobs that delete by time last ran, in milliseconds since 1970; null before the first time.
 -- One row.
-CREATE TABLE clock (turn BIGINT);
-INSERT INTO clock VALUES (NULL);
+CREATE TABLE clock (
+    -- When jobs that delete by time last ran, in milliseconds since 1970; null before the first time.
+    turn BIGINT,
+    -- If the clock has jumped since: the time that it should be, lately, and by how many milliseconds.
+    expected BIGINT,
+    jump BIGINT
+);
+INSERT INTO clock DEFAULT VALUES;

@@ -89,7 +89,12 @@ CREATE TABLE presences (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX presences_by_end ON presences (until, client);
 
--- When jobs that delete by time last ran, in milliseconds since 1970; null before the first time.
 -- One row.
-CREATE TABLE clock (turn INTEGER) STRICT;
-INSERT INTO clock VALUES (NULL);
+CREATE TABLE clock (
+    -- When jobs that delete by time last ran, in milliseconds since 1970; null before the first time.
+    turn INTEGER,
+    -- If the clock has jumped since: the time that it should be, lately, and by how many milliseconds.
+    expected INTEGER,
+    jump INTEGER
+) STRICT;
+INSERT INTO clock DEFAULT VALUES;

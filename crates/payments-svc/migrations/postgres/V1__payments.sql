@@ -698,7 +698,12 @@ CREATE TABLE leases (
     until timestamptz NOT NULL
 );
 
--- When jobs that delete or void by time last ran, in milliseconds since 1970; null before the first time.
 -- One row.
-CREATE TABLE clock (turn bigint);
-INSERT INTO clock VALUES (NULL);
+CREATE TABLE clock (
+    -- When jobs that delete or void by time last ran, in milliseconds since 1970; null before the first time.
+    turn bigint,
+    -- If the clock has jumped since: the time that it should be, lately, and by how many milliseconds.
+    expected bigint,
+    jump bigint
+);
+INSERT INTO clock DEFAULT VALUES;

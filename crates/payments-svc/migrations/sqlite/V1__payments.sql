@@ -644,7 +644,12 @@ CREATE TABLE webhook_attempts (
 -- A metric counts them each second.
 CREATE INDEX disabled_webhooks ON webhooks (id) WHERE disabled <> 'request';
 
--- When jobs that delete or void by time last ran, in milliseconds since 1970; null before the first time.
 -- One row.
-CREATE TABLE clock (turn INTEGER) STRICT;
-INSERT INTO clock VALUES (NULL);
+CREATE TABLE clock (
+    -- When jobs that delete or void by time last ran, in milliseconds since 1970; null before the first time.
+    turn INTEGER,
+    -- If the clock has jumped since: the time that it should be, lately, and by how many milliseconds.
+    expected INTEGER,
+    jump INTEGER
+) STRICT;
+INSERT INTO clock DEFAULT VALUES;
