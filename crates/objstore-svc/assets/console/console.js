@@ -19,6 +19,8 @@ let registration;
 let watches = [];
 /** The object in the editor: its key, and its entity tag if it is stored. */
 let opened;
+/** Owner and value, as they were shown or stored. */
+let kept;
 
 $('register').addEventListener('submit', attempt('register-error', register));
 $('new-id').addEventListener('click', () => $('id').value = randomId());
@@ -33,6 +35,7 @@ $('delete-selected').addEventListener('click', attempt('list-error', removeSelec
 $('rows').addEventListener('click', (event) => {
   const button = event.target.closest('button');
   if (!button) return;
+  if (!mayReplace()) return;
   const [Type, Namespace, Name] = JSON.parse(button.dataset.open);
   // The heading has a margin, so that the form below it becomes visible, too.
   $('editor-heading').scrollIntoView({ block: 'nearest' });
@@ -45,6 +48,7 @@ $('load').addEventListener('click', attempt('edit-error', () => open(keyIn('edit
 $('overwrite').addEventListener('click', attempt('edit-error', overwrite));
 $('delete').addEventListener('click', attempt('edit-error', remove));
 $('clear').addEventListener('click', () => {
+  if (!mayReplace()) return;
   edit({ ...SAMPLE, key: { ...SAMPLE.key, Name: '' } });
   $('edit-Name').focus();
 });
@@ -225,6 +229,7 @@ function take(event) {
   objects.take(event);
   const isOpened = opened.tag && idOf(opened.key) === idOf(event.key);
   if (!isOpened || opened.isChanging || event.revision <= revisionOf(opened.tag)) return;
+  if (event.kind === 'delete') kept = {};
   const text = OUTDATED[event.kind];
   if ($('edit-status').textContent !== text) $('edit-status').textContent = text;
 }
@@ -288,7 +293,18 @@ function edit({ key, owner, value }, headers) {
   $('value').value = highlighted(value).map((node) => node.textContent ?? node).join('');
   for (const id of ['edit-error', 'edit-status']) $(id).textContent = '';
   $('conflict').hidden = true;
+  keep();
   hold(key, headers);
+}
+
+function keep() {
+  kept = { owner: $('owner').value, value: $('value').value };
+}
+
+/** Whether the form may show something else: nothing is lost, or the user wants it. */
+function mayReplace() {
+  const isChanged = $('owner').value !== kept.owner || $('value').value !== kept.value;
+  return !isChanged || window.confirm('The form has changes that are not stored. Discard them?');
 }
 
 /** Remembers what the service has stored, and shows what ends it: headers of `/get`. */
@@ -337,10 +353,13 @@ async function set() {
   } catch (error) {
     refuse('value', `The value is not JSON. ${error.message}`);
   }
+  const edited = opened;
   const { headers } = await write(`/set${lifespan()}`, textOf({ key, value, owner }), condition());
   const tag = headers.get('etag');
   objects.takeOwn({ kind: 'set', key, owner, value, revision: revisionOf(tag) });
+  if (opened !== edited) return;
   opened = { key, tag };
+  kept = { owner, value };
   objects.showOpened(key);
   $('edit-status').textContent = `Stored, revision ${revisionOf(tag)}.`;
   // Only `/get` says what ends the object. It can have ended already.
@@ -379,6 +398,8 @@ async function remove() {
   const key = keyIn('edit');
   await write('/delete', JSON.stringify({ Key: key }), isOpened() ? condition() : {});
   objects.takeOwn({ kind: 'delete', key });
+  // The form has the only copy.
+  kept = {};
   hold(key);
   $('edit-status').textContent = 'Deleted. The form still shows it: Set stores it again.';
 }

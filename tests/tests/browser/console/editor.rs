@@ -5,7 +5,7 @@ use blackbox::{
     objstore::{Client, Key, Object, revision},
 };
 
-use super::{VALUE, board, choose, open, register, set, visit_console, watch};
+use super::{VALUE, board, choose, open, register, row, set, visit_console, watch};
 
 /// Presses Set, and waits until the service has stored the object.
 async fn store(page: &Page, other: &Client, key: &Key) {
@@ -46,6 +46,36 @@ async fn an_object_is_edited_and_deleted() {
         page.click("#delete").await;
         page.until("$('#edit-status').textContent.startsWith('Deleted')").await;
         other.post("/get", board.key.body()).await.refused(422, "object_not_found");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_text_that_is_not_stored_is_replaced_only_if_the_user_wants_it() {
+    visit_console(async |page, other| {
+        let board = open_board(page, other).await;
+        let answers = async |answer: bool| {
+            let script = format!("asked = 0; confirm = () => {{ asked += 1; return {answer}; }}");
+            let _ = page.run(&script).await;
+        };
+        answers(false).await;
+        page.click("#clear").await;
+        open(page, &board).await;
+        assert_eq!(page.run("return asked").await, 0, "nothing is lost");
+
+        let _ = page.run("$('#value').value = '{\"turn\":2}'").await;
+        let _ = page.run(&format!("{}.querySelector('button').click()", row(&board))).await;
+        page.click("#clear").await;
+        assert_eq!(page.run("return asked").await, 2);
+        assert_eq!(page.run("return $('#value').value").await, r#"{"turn":2}"#);
+        store(page, other, &board.key).await;
+        open(page, &board).await;
+        assert_eq!(page.run("return asked").await, 2, "it is stored");
+
+        let _ = page.run("$('#owner').value = 'eve'").await;
+        answers(true).await;
+        open(page, &board).await;
+        assert_eq!(page.run("return $('#owner').value").await, board.owner.as_str());
     })
     .await;
 }
