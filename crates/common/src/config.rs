@@ -14,7 +14,7 @@ use std::{
 
 use bytesize::ByteSize;
 use clap::{
-    ArgMatches, Args, Command, Parser, ValueEnum,
+    Arg, ArgMatches, Args, Command, Parser, ValueEnum,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use secrecy::SecretString;
@@ -102,11 +102,15 @@ pub const SECRETS_HELP: &str = "Secrets (no flag: set NAME, or NAME_FILE to a fi
      METRICS_TOKEN  Bearer token for /metrics; without it, everyone who reaches the port can read the metrics";
 
 /// Parses the command line and the environment. Ends the process with the help that the user
-/// requested, or with an error that names the wrong setting.
+/// requested, or with an error that names the wrong setting. Warns of variables that look like
+/// settings, and are none.
 pub fn parse<C: Parser>(default_port: &'static str) -> C {
     let command = command::<C>(default_port);
     match parse_from(command.clone(), std::env::args_os()) {
-        Ok(config) => config,
+        Ok(config) => {
+            warn_of_unknown(&command);
+            config
+        }
         Err(error)
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {
@@ -133,6 +137,39 @@ fn command<C: Parser>(default_port: &'static str) -> Command {
 #[expect(clippy::disallowed_methods, reason = "only decides whether clap reads the variable")]
 fn is_empty(variable: &OsStr) -> bool {
     std::env::var_os(variable).is_some_and(|value| value.is_empty())
+}
+
+/// No error: an older version, to which somebody rolls back, does not know the settings of a newer one.
+fn warn_of_unknown(command: &Command) {
+    #[expect(clippy::disallowed_methods, reason = "clap reads only the variables that it knows")]
+    let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    let texts =
+        set.filter_map(|(name, value)| name.into_string().ok().zip(value.into_string().ok()));
+    for (name, _) in texts.filter(|(name, value)| is_unknown(command, name, value)) {
+        #[expect(clippy::print_stderr, reason = "logging is not set up yet")]
+        {
+            eprintln!("warning: {name} is no setting of {}: it does nothing", command.get_name());
+        }
+    }
+}
+
+/// Whether a variable begins as the settings of this program do, but is none. Kubernetes sets some for
+/// the addresses of Services.
+fn is_unknown(command: &Command, name: &str, value: &str) -> bool {
+    let program = command.get_name().trim_end_matches("-svc").replace('-', "_").to_uppercase();
+    let begins_alike = name.strip_prefix(&program).is_some_and(|rest| rest.starts_with('_'));
+    let of_services = ["_SERVICE_HOST", "_SERVICE_PORT", "_TCP", "_UDP"];
+    let is_of_service = of_services.iter().any(|part| name.contains(part));
+    if !begins_alike || is_of_service || value.starts_with("tcp://") || value.starts_with("udp://")
+    {
+        return false;
+    }
+    let commands = std::iter::once(command).chain(command.get_subcommands());
+    let mut settings = commands.flat_map(Command::get_arguments).filter_map(Arg::get_env);
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let mut secrets = help.lines().filter_map(|line| line.split_whitespace().next());
+    let is_secret = secrets.any(|secret| secret == name.trim_end_matches("_FILE"));
+    !is_secret && !settings.any(|setting| setting == name)
 }
 
 fn parse_from<C: Parser>(
@@ -367,6 +404,33 @@ mod tests {
             "unexpected argument '--prot' found\n  tip: a similar argument exists: '--port'"
         );
         assert_eq!(message("service https://me:secret@portal"), "unexpected argument '…' found");
+    }
+
+    #[test]
+    fn variables_that_look_like_settings_are_found() {
+        #[derive(Debug, Parser)]
+        #[command(name = "portal-svc", after_help = "Secrets:\n  PORTAL_TOKEN  For PORTAL_NAME")]
+        struct Portal {
+            #[command(flatten)]
+            settings: Settings,
+        }
+        let command = command::<Portal>("5001");
+        for (name, expected) in [
+            ("PORTAL_URI", true),
+            ("PORTAL_FILE", true),
+            ("PORTAL_PORT", true),
+            ("PORTAL_NAME", true),
+            ("PORTAL_URL", false),
+            ("PORTAL_TOKEN", false),
+            ("PORTAL_TOKEN_FILE", false),
+            ("PORTALS_URL", false),
+            ("DRAIN_TIME", false),
+            ("PORTAL_SVC_PORT_5001_TCP_ADDR", false),
+            ("PORTAL_SVC_SERVICE_HOST", false),
+        ] {
+            assert_eq!(is_unknown(&command, name, "1"), expected, "{name}");
+        }
+        assert!(!is_unknown(&command, "PORTAL_PORT", "tcp://10.0.0.1:5001"), "of Kubernetes");
     }
 
     #[test]
