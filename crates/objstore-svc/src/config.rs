@@ -1,6 +1,6 @@
 //! The settings of the service. The doc comments of settings are the text of `--help`.
 
-use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{net::Ipv6Addr, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -131,7 +131,7 @@ pub(crate) struct Config {
     pub(crate) max_clients: usize,
 
     /// Origins whose pages may use the API in addition to the service's own, separated by commas
-    #[arg(long, env = "OBJSTORE_ORIGINS", value_delimiter = ',')]
+    #[arg(long, env = "OBJSTORE_ORIGINS", value_delimiter = ',', value_parser = origin)]
     pub(crate) origins: Vec<String>,
 
     /// Maximum size of a request body, for /batch eight times as much; a larger one gets 413
@@ -211,5 +211,72 @@ fn from_1s(text: &str) -> Result<Duration, String> {
         Ok(duration) if duration >= Duration::from_secs(1) => Ok(duration),
         Ok(_) => Err("must be at least 1s".to_owned()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Parses an origin, such as `https://app.example`, or only its host and port. The result is as a
+/// browser sends it; empty if nothing stands between two commas.
+fn origin(text: &str) -> Result<String, &'static str> {
+    let text = text.trim().to_ascii_lowercase();
+    let origin = text.strip_suffix('/').unwrap_or(&text);
+    let (scheme, host) = origin.split_once("://").unwrap_or(("", origin));
+    let port = host.rsplit_once(':').filter(|_| !host.ends_with(']'));
+    let name = port.map_or(host, |(name, _)| name);
+    let is_number = |port: &str| port.parse::<u16>().is_ok();
+    let is_host = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)),
+    };
+    if text.is_empty() {
+        return Ok(text);
+    }
+    if name.is_empty() || !is_host || port.is_some_and(|(_, port)| !is_number(port)) {
+        return Err("must be an origin such as https://app.example, without a path or a wildcard");
+    }
+    let default_port = match scheme {
+        "https" => ":443",
+        "http" => ":80",
+        _ => return Ok(origin.to_owned()),
+    };
+    Ok(origin.strip_suffix(default_port).unwrap_or(origin).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_kept_as_browsers_send_them() {
+        for (text, expected) in [
+            ("https://app.example", "https://app.example"),
+            (" https://APP.example/ ", "https://app.example"),
+            ("https://app.example:443", "https://app.example"),
+            ("http://app.example:80", "http://app.example"),
+            ("http://app.example:443", "http://app.example:443"),
+            ("http://[::1]:3000", "http://[::1]:3000"),
+            ("localhost:3000", "localhost:3000"),
+            ("", ""),
+        ] {
+            assert_eq!(origin(text), Ok(expected.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_browser_sends_is_no_origin() {
+        for text in [
+            "https://",
+            "https:app.example",
+            "https://app.example:",
+            "*",
+            "https://*.example",
+            "https://app.example/page",
+            "app.example/page",
+            "https://me@app.example",
+            "https://app.example?a",
+            "https://b\u{fc}cher.example",
+            "https://app.example https://other.example",
+        ] {
+            assert!(origin(text).is_err(), "{text}");
+        }
     }
 }
