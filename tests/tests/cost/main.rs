@@ -1,9 +1,9 @@
 //! What an operation costs: instructions in user mode, system calls, and bytes written to files. Unlike
 //! seconds, they hardly depend on other load. Each service has one worker, and one client asks.
 //!
-//! `tests/cost.tsv` has the stored costs. `make test` compares the bytes. `make cost` has optimised
-//! programs, in the folder `COST_PROGRAMS`, and compares all. With `WRITE_COST=1` it stores what it
-//! measured. `COST_FILE` names another file.
+//! `tests/cost.tsv` has the stored costs. `make test` compares system calls and bytes. `make cost` has
+//! optimised programs, in the folder `COST_PROGRAMS`, and compares all. With `WRITE_COST=1` it stores
+//! what it measured. `COST_FILE` names another file.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails its test")]
 
@@ -21,13 +21,17 @@ mod operations;
 
 use meter::{Figures, Meter, Tool};
 
-/// By how much each figure may differ: as a part of the stored one, and at least. How often a thread
-/// wakes another one is chance, and so are half a system call and some bytes for each request.
+/// By how much each figure may differ: as a part of the stored one, and at least.
 const FIGURES: [(&str, f64, f64); 3] =
-    [("instructions", 0.02, 0.0), ("system calls", 0.1, 0.5), ("bytes", 0.03, 0.0)];
+    [("instructions", 0.02, 0.0), ("system calls", 0.02, 0.5), ("bytes", 0.03, 0.0)];
 
-/// Other work runs beside them, such as checkpoints, so they may differ four times as much.
-const BACKGROUND: [&str; 3] = ["batch of 50 sets", "capture, PostgreSQL", "capture, SQLite"];
+/// How many times as much some figures may differ. On a slow machine, the jobs of each second do more
+/// during one capture. In how many parts the answers of PostgreSQL and the deliveries go is chance.
+const LOOSE: [(&str, Figures); 3] = [
+    ("capture, PostgreSQL", [5.0, 5.0, 5.0]),
+    ("capture, SQLite", [1.0, 5.0, 5.0]),
+    ("set with 10 deliveries", [1.0, 5.0, 1.0]),
+];
 
 type Costs = BTreeMap<String, Figures>;
 
@@ -35,7 +39,7 @@ type Costs = BTreeMap<String, Figures>;
 async fn each_operation_costs_what_it_did() {
     let mut costs = Costs::new();
     let all = [Tool::Callgrind, Tool::Strace, Tool::Kernel];
-    for tool in if optimised().is_some() { &all[..] } else { &all[2..] } {
+    for tool in if optimised().is_some() { &all[..] } else { &all[1..] } {
         operations::measure(&mut Meter::new(*tool, &mut costs)).await;
     }
     let (file, measured) = (file(), written(&costs));
@@ -66,9 +70,11 @@ fn differences(stored: &Costs, measured: &Costs) -> Vec<String> {
             lines.push(format!("{name}: is only stored, or only measured"));
             continue;
         };
-        let has_background = BACKGROUND.contains(&name.as_str());
-        for ((figure, part, least), (before, now)) in FIGURES.iter().zip(before.iter().zip(now)) {
-            let most = least.max(before * part * if has_background { 4.0 } else { 1.0 });
+        let loose = LOOSE.iter().find(|(loose, _)| loose == name);
+        let times = loose.map_or([1.0; 3], |(_, times)| *times);
+        let compared = FIGURES.iter().zip(times).zip(before.iter().zip(now));
+        for (((figure, part, least), times), (before, now)) in compared {
+            let most = least.max(before * part) * times;
             if *now > 0.0 && (now - before).abs() > most {
                 let change = (now / before - 1.0) * 100.0;
                 lines.push(format!("{name}: {figure} {before} -> {now} ({change:+.1} %)"));
@@ -112,7 +118,7 @@ fn features() -> String {
 fn a_difference_names_its_operation() {
     let costs = |figures| Costs::from([("set".to_owned(), figures)]);
     let stored = costs([1000.0, 4.0, 500.0]);
-    for same in [[1000.0, 4.0, 500.0], [1020.0, 4.4, 510.0], [981.0, 3.6, 490.0]] {
+    for same in [[1000.0, 4.0, 500.0], [1020.0, 4.4, 514.0], [981.0, 3.6, 486.0]] {
         assert_eq!(differences(&stored, &costs(same)), [] as [String; 0]);
     }
     for (other, line) in [
