@@ -62,7 +62,7 @@ fn table(heading: &str, settings: &[Setting]) -> String {
                 let long = name.to_lowercase().replace('_', "-");
                 let short = PREFIXES.iter().find_map(|prefix| long.strip_prefix(prefix));
                 assert_eq!(*flag, format!("--{}", short.unwrap_or(&long)), "the page has no flags");
-                if default.is_empty() { "unset".to_owned() } else { format!("`{default}`") }
+                if default.is_empty() { String::new() } else { format!("`{default}`") }
             }
         };
         let meaning = meaning.replace('<', "&lt;");
