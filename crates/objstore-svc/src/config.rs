@@ -1,6 +1,6 @@
 //! The settings of the service. The doc comments of settings are the text of `--help`.
 
-use std::{net::Ipv6Addr, num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -224,7 +224,7 @@ fn origin(text: &str) -> Result<String, &'static str> {
     let name = port.map_or(host, |(name, _)| name);
     let is_number = |port: &str| port.parse::<u16>().is_ok();
     let is_host = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
-        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        Some(address) => address.chars().all(|c| c.is_ascii_hexdigit() || ":.".contains(c)),
         None => name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)),
     };
     if text.is_empty() {
