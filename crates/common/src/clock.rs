@@ -159,7 +159,7 @@ impl ClockTable {
 struct Saved {
     /// The time of the last turn.
     turn: Option<Millis>,
-    /// What has happened since.
+    /// The jump since that turn.
     jump: Option<Jump>,
 }
 
@@ -212,7 +212,7 @@ struct State {
     since_boot: Millis,
     /// Another difference is a jump.
     tolerated: RangeInclusive<Millis>,
-    /// What is in the table.
+    /// The row of the table, as far as known.
     saved: Saved,
     has_jumped: bool,
     /// Whether the table was not read since the jump.

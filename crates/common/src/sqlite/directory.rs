@@ -121,8 +121,9 @@ pub(super) fn owner_waits(database: &Path) -> bool {
     path.metadata().is_ok_and(|lock| lock.len() > 0) && is_owned().unwrap_or(false)
 }
 
-/// Creates a directory and its parents, accessible only by their owner, unless they exist. SQLite syncs the names of its files, but
-/// nobody else syncs the name of their directory: after a power cut, all of it could be gone.
+/// Creates a directory and its parents, accessible only by their owner, unless they exist. SQLite syncs
+/// the names of its files, but nobody else syncs the name of their directory: after a power cut, all
+/// of it could be gone.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
